@@ -1,0 +1,105 @@
+// Package problem writes errors the way RFC 9457 describes: application/problem+json with a code for programs, a
+// sentence for people and the outcome, so that a client knows whether to repeat.
+//
+// What an error means lives elsewhere: package engine has the codes, package rest the one table from code to status.
+package problem
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ContentType is the media type of every error answer.
+const ContentType = "application/problem+json"
+
+// typePrefix makes a code a URI, as RFC 9457 asks of "type". It names the kind of problem and leads nowhere.
+const typePrefix = "urn:dabba:problem:"
+
+// Outcome says what became of the change that was asked for.
+type Outcome string
+
+// The outcomes. NotApplied is safe to repeat, Applied must not be, and Unknown may only be repeated with the same
+// idempotency key.
+const (
+	NotApplied Outcome = "not_applied"
+	Applied    Outcome = "applied"
+	Unknown    Outcome = "unknown"
+)
+
+// Problem is one error answer. Status, Code and Detail are always set; the zero Outcome means NotApplied.
+type Problem struct {
+	Status int
+	// Code is one of the closed set in the API's documentation.
+	Code string
+	// Detail is a sentence for a person and says what to do next.
+	Detail string
+	// Field names the offending part of the request, if there is one.
+	Field   string
+	Outcome Outcome
+	// RetryAfter is shown for 429 and 503 and is at least one second there.
+	RetryAfter time.Duration
+	// Challenge is the WWW-Authenticate header of a 401.
+	Challenge string
+}
+
+// body is the answer as it goes over the wire.
+type body struct {
+	Type      string  `json:"type"`
+	Title     string  `json:"title"`
+	Status    int     `json:"status"`
+	Detail    string  `json:"detail"`
+	Code      string  `json:"code"`
+	Field     string  `json:"field,omitempty"`
+	RequestID string  `json:"request_id"`
+	Outcome   Outcome `json:"outcome"`
+}
+
+// Write answers with p. The request id is the one already set on the answer's headers. It reports nothing: a
+// client that is gone cannot be told about an error.
+func Write(w http.ResponseWriter, p Problem) {
+	if p.Outcome == "" {
+		p.Outcome = NotApplied
+	}
+	header := w.Header()
+	// A detail may quote what a client sent, and that need not have been valid UTF-8.
+	content, err := json.Marshal(body{
+		Type:      typePrefix + p.Code,
+		Title:     title(p.Status),
+		Status:    p.Status,
+		Detail:    p.Detail,
+		Code:      p.Code,
+		Field:     p.Field,
+		RequestID: header.Get("X-Request-Id"),
+		Outcome:   p.Outcome,
+	}, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		panic("problem: a struct of strings does not encode: " + err.Error())
+	}
+	header.Set("Content-Type", ContentType)
+	header.Set("Content-Length", strconv.Itoa(len(content)))
+	header.Set("Cache-Control", "no-store")
+	if p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable {
+		header.Set("Retry-After", seconds(p.RetryAfter))
+	}
+	if p.Challenge != "" {
+		header.Set("WWW-Authenticate", p.Challenge)
+	}
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(content)
+}
+
+func title(status int) string {
+	if status == http.StatusInsufficientStorage {
+		return "Storage Full"
+	}
+	return http.StatusText(status)
+}
+
+// seconds rounds up, since a client that comes back too early is refused again.
+func seconds(d time.Duration) string {
+	return strconv.FormatInt(max(1, int64((d+time.Second-1)/time.Second)), 10)
+}
