@@ -1,0 +1,47 @@
+// Package engine says what a queue means: names and configuration, sending, long polling, receipts, retries,
+// dead letters, retention and the errors a client sees. It decides; the facts are kept by a [store.Store].
+//
+// # Glossary
+//
+// One word, one meaning, in code, errors and documentation alike.
+//
+//   - tenant: a namespace; queues of different tenants never see each other.
+//   - queue: a named place for messages, see [Ref]. Its generation is one creation of it.
+//   - configuration: what the owner set, see [QueueConfig]; its revision rises with every change, its ETag shows it.
+//   - message: a body with attributes, see [Message]. Its id stays the same in whatever queue it is.
+//   - ready, leased, delayed, dead: the four states a message can be in, as in package store.
+//   - receive: to lease messages; a delivery is one message leased once, and receives counts them.
+//   - lease: the time during which a message is hidden from others; its token rises with every receive.
+//   - visibility: how long a lease lasts.
+//   - receipt: the proof of one delivery, needed to ack, nack or extend it.
+//   - ack: done, remove it. nack: not done, deliver it again later. extend: let the lease end later.
+//   - retry policy: how long a nacked message stays away. Its delay is also called the backoff.
+//   - dead-letter queue: where dead messages of a queue are moved. A dead message without one is parked.
+//   - retention: how long a message may stay ready or dead.
+//   - wait: how long a receive stays open while nothing is ready. A waiter is such a receive.
+//   - idempotency key: a name a client gives one send so that it may repeat it.
+//   - due: a queue is due when time alone has made something happen in it.
+//   - drain: to answer all waiters at once, with what there is.
+//
+// # How waiting works
+//
+// Each queue counts signals: moments at which something may have become ready. A receive reads that number, tries to
+// claim, and when it got nothing enters the line of waiters, unless the number has changed. A signal wakes the oldest
+// waiter; one that claims while more is ready wakes the next; one that gives up hands its wake on. What becomes ready
+// through time alone is announced by the clock: one goroutine with one timer over the waiters' deadlines and the
+// queues' due times. There is no goroutine and no timer per queue or waiter.
+//
+// # Goroutines
+//
+// The clock never blocks. The janitor does what takes a write: it sweeps due queues and moves dead messages to their
+// dead-letter queue. Both belong to the [Engine] and are joined by [Engine.Close].
+//
+// # Lock order
+//
+// A name's turn (catalog, held over store calls by rare operations only), then catalog.mu, then line.mu (one queue's
+// waiters), then clock.mu or janitor.mu. No store call and no callback is made under a mutex.
+//
+// # What does not live here
+//
+// HTTP, JSON and authentication (package handlers), durability and state transitions (package store and its backends).
+package engine

@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+// Code is the machine-readable kind of an error. The set is closed and part of the HTTP contract.
+type Code string
+
+// The codes the engine itself gives. Wires add those that concern a request as such (unknown_field,
+// unauthenticated, forbidden).
+const (
+	CodeInvalidRequest       Code = "invalid_request"
+	CodeUnknownField         Code = "unknown_field"
+	CodeNotFound             Code = "not_found"
+	CodeAlreadyExists        Code = "already_exists"
+	CodeConflict             Code = "conflict"
+	CodeLeaseLost            Code = "lease_lost"
+	CodeReceiptInvalid       Code = "receipt_invalid"
+	CodeTooLarge             Code = "too_large"
+	CodeIdempotencyKeyReused Code = "idempotency_key_reused"
+	CodeUnauthenticated      Code = "unauthenticated"
+	CodeForbidden            Code = "forbidden"
+	CodeUnavailable          Code = "unavailable"
+	CodeStorageFull          Code = "storage_full"
+)
+
+// Outcome says what a failed request did, so that a client knows whether repeating it is safe.
+type Outcome string
+
+// The outcomes.
+const (
+	NotApplied Outcome = "not_applied"
+	Applied    Outcome = "applied"
+	Unknown    Outcome = "unknown"
+)
+
+// Error is every error the engine returns. Values may be shared: do not change them.
+type Error struct {
+	Code Code
+	// Field names the part of the request at fault, as in "retry.base" or "messages[3].body"; often empty.
+	Field string
+	// Detail tells a person what to do next.
+	Detail  string
+	Outcome Outcome
+	// RetryAfter is set when repeating later may help.
+	RetryAfter time.Duration
+
+	cause error
+}
+
+// Error is for logs: code, field, detail and cause.
+func (e *Error) Error() string {
+	s := string(e.Code)
+	if e.Field != "" {
+		s += " " + e.Field
+	}
+	s += ": " + e.Detail
+	if e.cause != nil {
+		s += ": " + e.cause.Error()
+	}
+	return s
+}
+
+// Unwrap gives the cause, which a client must not see.
+func (e *Error) Unwrap() error { return e.cause }
+
+// ErrorOf finds the Error in err; an error of another kind becomes unavailable with an unknown outcome.
+func ErrorOf(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return &Error{
+		Code: CodeUnavailable, Outcome: Unknown, RetryAfter: time.Second, cause: err,
+		Detail: "The server failed; look at its log for this request.",
+	}
+}
+
+func invalid(field, detail string) *Error {
+	return &Error{Code: CodeInvalidRequest, Field: field, Detail: detail, Outcome: NotApplied}
+}
+
+func conflict(field, detail string) *Error {
+	return &Error{Code: CodeConflict, Field: field, Detail: detail, Outcome: NotApplied}
+}
+
+func notFound(ref Ref) *Error {
+	return &Error{
+		Code: CodeNotFound, Outcome: NotApplied,
+		Detail: "There is no queue named " + ref.Name + "; create it first.",
+	}
+}
+
+// Shared, since a batch may need many of them.
+var (
+	errLeaseLost = &Error{
+		Code: CodeLeaseLost, Outcome: NotApplied,
+		Detail: "The lease has ended or the message was taken since; receive it again.",
+	}
+	errReceiptInvalid = &Error{
+		Code: CodeReceiptInvalid, Outcome: NotApplied,
+		Detail: "This is not a receipt of this queue; use the one from the last receive.",
+	}
+)
+
+// fromStore is the one place where errors of the store become errors of the engine.
+func fromStore(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	e := &Error{Code: CodeUnavailable, Outcome: NotApplied, RetryAfter: time.Second, cause: err}
+	switch {
+	case errors.Is(err, store.ErrUnknown):
+		e.Outcome = Unknown
+		e.Detail = "The store failed while writing; the server must be restarted. Repeat with the same idempotency key."
+	case errors.Is(err, store.ErrFull):
+		e.Code = CodeStorageFull
+		e.RetryAfter = 5 * time.Second
+		e.Detail = "The disk is full; free space or consume messages, then repeat."
+	case errors.Is(err, store.ErrTooLarge):
+		e.Code, e.RetryAfter = CodeTooLarge, 0
+		e.Detail = "The request is more than can be stored at once; send fewer or smaller messages."
+	case errors.Is(err, store.ErrKeyReused):
+		e.Code, e.RetryAfter = CodeIdempotencyKeyReused, 0
+		e.Detail = "This idempotency key was used with another request; use a new one."
+	case errors.Is(err, store.ErrGone):
+		e.Code, e.RetryAfter = CodeNotFound, 0
+		e.Detail = "The queue was deleted."
+	case errors.Is(err, store.ErrStaleConfig), errors.Is(err, store.ErrConflict):
+		e.Detail = "The queue's configuration is changing; repeat the request."
+	case errors.Is(err, store.ErrClosed):
+		e.Detail = "The server is stopping; repeat the request elsewhere or later."
+	case errors.Is(err, store.ErrCorrupt):
+		e.RetryAfter = 0
+		e.Detail = "Stored data is damaged; run dabba fsck on the data folder."
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		e.Detail = "The request was given up before it was done; repeat it."
+	default:
+		// Not in the closed set of the contract, so nothing is known about what happened.
+		e.Outcome = Unknown
+		e.Detail = "The store failed; look at the server's log for this request."
+	}
+	return e
+}

@@ -1,0 +1,30 @@
+package engine
+
+// Events tell what happened, for metrics and logs. Any function may be nil. They are called after the fact, possibly
+// from many goroutines, with no lock held, and must not block or call the engine.
+type Events struct {
+	// Sent: messages were accepted, with the bytes of their bodies and attributes.
+	Sent func(q Ref, messages int, bytes int64)
+	// Duplicate: a send was answered from the memory of its idempotency key.
+	Duplicate func(q Ref)
+	// Received: messages were leased; empty receives report 0.
+	Received func(q Ref, messages int, bytes int64)
+	// Undone: deliveries were taken back uncounted, since the client did not get them.
+	Undone func(q Ref, messages int)
+	// Acked, Nacked and Extended: items were settled.
+	Acked, Nacked, Extended func(q Ref, messages int)
+	// LeaseLost: items were refused, since the lease was no longer theirs.
+	LeaseLost func(q Ref, messages int)
+	// Died: messages were found dead.
+	Died func(q Ref, messages int)
+	// DeadLettered: dead messages were moved to their dead-letter queue.
+	DeadLettered func(q, to Ref, messages int)
+	// Expired: messages were removed, since their retention was over.
+	Expired func(q Ref, messages int)
+	// Waiting: receives began (+1) or ended (-1) to wait.
+	Waiting func(delta int)
+	// Configured and Deleted: the catalog changed.
+	Configured, Deleted func(q Ref)
+	// JanitorFailed: work in the background failed and will be tried again.
+	JanitorFailed func(q Ref, err error)
+}

@@ -1,0 +1,260 @@
+package engine
+
+import (
+	"time"
+)
+
+// Limits that hold for every queue. Wires may be stricter.
+const (
+	// MaxBatch is the most messages or items one request may carry.
+	MaxBatch = 1000
+	// MaxAnswerBytes bounds the bodies and attributes in one answer; one message is always given.
+	MaxAnswerBytes = 16 << 20
+	// MaxMessageBytesLimit is the most that QueueConfig.MaxMessageBytes may allow.
+	MaxMessageBytesLimit = 64 << 20
+	// MaxDuration bounds delays, visibilities and retention.
+	MaxDuration = 100 * 365 * 24 * time.Hour
+	// MaxWait bounds how long one receive may wait.
+	MaxWait = time.Hour
+	// MaxConsumerBytes bounds ReceiveRequest.Consumer.
+	MaxConsumerBytes = 128
+	// MaxReasonBytes is what is kept of a nack's reason; the rest is cut off.
+	MaxReasonBytes = 1024
+	// MaxAttributes is the most attributes one message may have.
+	MaxAttributes = 256
+	// MaxAttributeNameBytes bounds an attribute's name and, apart from it, its type.
+	MaxAttributeNameBytes = 256
+	// MaxHeaderBytes bounds the content type and, apart from it, the traceparent of a message.
+	MaxHeaderBytes = 256
+	// MaxKeyBytes bounds an idempotency key.
+	MaxKeyBytes = 128
+	// IdempotencyWindow is how long an idempotency key is remembered.
+	IdempotencyWindow = 10 * time.Minute
+)
+
+// Ref names a queue. The tenant is trusted: it comes from whoever authenticated the caller.
+type Ref struct {
+	Tenant, Name string
+}
+
+// String is for people and logs.
+func (r Ref) String() string { return r.Tenant + "/" + r.Name }
+
+// QueueConfig is what the owner of a queue sets. Start from [DefaultConfig].
+type QueueConfig struct {
+	// Visibility is how long a lease lasts unless the receive says otherwise; 0 ends it at once.
+	Visibility time.Duration
+	// Delay keeps new messages from being received for this long unless the message says otherwise.
+	Delay time.Duration
+	// Retention is how long a message may stay ready or dead; at least one second.
+	Retention time.Duration
+	// MaxMessageBytes bounds body and attributes of one message, from 1 to [MaxMessageBytesLimit].
+	MaxMessageBytes int64
+	// Wait is how long a receive stays open unless it says otherwise.
+	Wait       time.Duration
+	Retry      Retry
+	DeadLetter DeadLetter
+	// Tags are free labels: at most 50, names up to 128 bytes, values up to 256.
+	Tags map[string]string
+}
+
+// DefaultConfig is the configuration of a queue created with an empty request.
+func DefaultConfig() QueueConfig {
+	return QueueConfig{
+		Visibility:      30 * time.Second,
+		Retention:       4 * 24 * time.Hour,
+		MaxMessageBytes: 1 << 20,
+		Retry: Retry{
+			Policy: RetryExponential,
+			Base:   time.Second,
+			Cap:    5 * time.Minute,
+			Jitter: JitterFull,
+		},
+		DeadLetter: DeadLetter{When: Eager},
+	}
+}
+
+// Retry says when a nacked message is delivered again and how often it may be.
+type Retry struct {
+	Policy RetryPolicy
+	// Base is the delay after the first delivery, Cap the most it may grow to.
+	Base, Cap time.Duration
+	Jitter    Jitter
+	// MaxReceives is the number of deliveries after which the message is dead; 0 means no limit.
+	MaxReceives uint32
+}
+
+// RetryPolicy is how the delay grows with the number of deliveries.
+type RetryPolicy string
+
+// The retry policies.
+const (
+	RetryNone        RetryPolicy = "none"        // at once
+	RetryFixed       RetryPolicy = "fixed"       // Base, always
+	RetryExponential RetryPolicy = "exponential" // Base, 2 Base, 4 Base and so on, up to Cap
+)
+
+// Jitter spreads the delay d so that failures do not come back together.
+type Jitter string
+
+// The jitters.
+const (
+	JitterFull  Jitter = "full"  // uniform from 0 to d
+	JitterEqual Jitter = "equal" // d/2 plus uniform from 0 to d/2
+	JitterNone  Jitter = "none"  // d
+)
+
+// DeadLetter says what becomes of messages whose deliveries are used up.
+type DeadLetter struct {
+	// Queue of the same tenant that takes them. While it is empty or does not exist they are parked.
+	Queue string
+	When  When
+}
+
+// When says at which moment a message is found dead.
+type When string
+
+// The moments.
+const (
+	Eager When = "eager" // with the nack or the end of the lease
+	Lazy  When = "lazy"  // with the next receive
+)
+
+// Queue is a queue as its owner sees it.
+type Queue struct {
+	Ref    Ref
+	Config QueueConfig
+	// ETag names this state of the configuration. It has no quotes.
+	ETag   string
+	Counts Counts
+	// OldestAge is the age of the oldest ready message since it first became available; negative when none is.
+	OldestAge time.Duration
+}
+
+// Counts are exact, durable and agree with one another.
+type Counts struct {
+	Ready, Leased, Delayed, Dead int64
+	// Bytes is the sum of bodies and attributes of all of them.
+	Bytes int64
+}
+
+// Message is what a client sends.
+type Message struct {
+	Body []byte
+	// ContentType is given back as it is; empty when the client named none.
+	ContentType string
+	// Attributes keep their order. Names are unique.
+	Attributes []Attribute
+	// TraceParent is the W3C header of the sender; empty when there was none.
+	TraceParent string
+	// Delay replaces the queue's delay.
+	Delay *time.Duration
+	// DeliverAt keeps the message back until then and replaces the queue's delay, too; with both set the later counts.
+	DeliverAt *time.Time
+}
+
+// Attribute is a named value beside the body. The type is empty for plain strings.
+type Attribute struct {
+	Name, Type string
+	Value      []byte
+}
+
+// SendRequest is 1 to [MaxBatch] messages. The engine keeps none of its memory.
+type SendRequest struct {
+	Messages []Message
+	// Key makes the request repeatable; nil for none.
+	Key *IdempotencyKey
+}
+
+// IdempotencyKey names one request of one principal on one path.
+type IdempotencyKey struct {
+	Principal, Path, Key string
+}
+
+// SendAnswer has one outcome for each message, in order.
+type SendAnswer struct {
+	Outcomes []SendOutcome
+	// Duplicate says that the key was used before and the outcomes are those of the first time.
+	Duplicate bool
+}
+
+// SendOutcome is the id of an accepted message, or why it was refused.
+type SendOutcome struct {
+	ID  MessageID
+	Err *Error
+}
+
+// ReceiveRequest describes one receive.
+type ReceiveRequest struct {
+	// Max is from 1 to [MaxBatch]; 0 means 1.
+	Max int
+	// Wait and Visibility default to the queue's.
+	Wait, Visibility *time.Duration
+	// Consumer is free text that names the receiver, at most [MaxConsumerBytes].
+	Consumer string
+}
+
+// Delivery is one leased message. Its memory belongs to the receiver; Body shares it with nothing but Attributes.
+type Delivery struct {
+	ID          MessageID
+	Receipt     string
+	Body        []byte
+	ContentType string
+	Attributes  []Attribute
+	TraceParent string
+	// Receives counts deliveries over the message's whole life, this one included.
+	Receives uint32
+	// SentAt is when it was first sent.
+	SentAt time.Time
+	Lease  Lease
+	// Origin is set for a message that came from another queue as a dead letter.
+	Origin *Origin
+}
+
+// Lease is the right to settle one delivery.
+type Lease struct {
+	// Token rises with every delivery of a queue's messages. It stays below 2^53.
+	Token     uint64
+	ExpiresAt time.Time
+}
+
+// Origin says where a dead letter came from.
+type Origin struct {
+	// Queue it last came from, and the reason it died there (empty when none was given).
+	Queue, Reason string
+	// Receives counts its deliveries before it came here.
+	Receives uint32
+	MovedAt  time.Time
+}
+
+// ItemResult is what became of one item of an ack, nack or extend: nil means it was done.
+type ItemResult struct {
+	Err *Error
+}
+
+// NackItem gives one delivery back.
+type NackItem struct {
+	Receipt string
+	// Reason is kept with the message, cut to [MaxReasonBytes].
+	Reason string
+	// Delay replaces the retry policy.
+	Delay *time.Duration
+	// Dead rejects the message: it will not be delivered from this queue again.
+	Dead bool
+}
+
+// ExtendItem lets one lease end Visibility from now instead.
+type ExtendItem struct {
+	Receipt    string
+	Visibility time.Duration
+}
+
+// StoreInfo describes the backend for people.
+type StoreInfo struct {
+	// Name is "memory", "segment" or "redis".
+	Name string
+	// Promise is one sentence about what an acknowledgement survives.
+	Promise string
+	// Durable says that data survives the process.
+	Durable bool
+}
