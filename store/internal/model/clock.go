@@ -1,0 +1,41 @@
+package model
+
+import (
+	"sync"
+	"time"
+)
+
+// Clock is queue time: it goes on from the highest time recorded, at the pace of the monotonic clock, and never back.
+// Safe for concurrent use.
+type Clock struct {
+	now   func() time.Time
+	start time.Time
+	base  Millis
+
+	mu   sync.Mutex
+	last Millis
+}
+
+// NewClock starts at the later of the wall clock and floor.
+func NewClock(now func() time.Time, floor Millis) *Clock {
+	start := now()
+	base := max(Millis(start.UnixMilli()), floor)
+	return &Clock{now: now, start: start, base: base, last: base}
+}
+
+// Now is the present queue time.
+func (c *Clock) Now() Millis {
+	at := c.base + Millis(c.now().Sub(c.start)/time.Millisecond)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = max(c.last, at)
+	return c.last
+}
+
+// Until is how long from now until a wall-clock time; negative when it has passed.
+func (c *Clock) Until(wall time.Time) time.Duration {
+	return wall.Sub(c.now().Round(0))
+}
+
+// Time turns queue time into an instant for people.
+func Time(at Millis) time.Time { return time.UnixMilli(int64(at)).UTC() }

@@ -1,0 +1,86 @@
+package model
+
+import (
+	"sort"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+// span is the sequences from up to and including to.
+type span struct {
+	from, to store.Seq
+}
+
+// ranges is an ordered set of sequences as disjoint, non-adjacent spans. Appending behind and taking from the front,
+// which is nearly all that happens, cost O(1).
+type ranges struct {
+	spans []span
+	head  int // spans before it were used up
+	count int64
+}
+
+func (r *ranges) empty() bool { return r.count == 0 }
+
+// first is the lowest sequence; the set must not be empty.
+func (r *ranges) first() store.Seq { return r.spans[r.head].from }
+
+// append adds seq, which is above all others.
+func (r *ranges) append(seq store.Seq) {
+	r.count++
+	if n := len(r.spans); n > r.head && r.spans[n-1].to+1 == seq {
+		r.spans[n-1].to = seq
+		return
+	}
+	r.spans = append(r.spans, span{seq, seq})
+}
+
+// remove takes seq out and says whether it was in.
+func (r *ranges) remove(seq store.Seq) bool {
+	live := r.spans[r.head:]
+	i := 0
+	if len(live) > 0 && live[0].to < seq {
+		i = sort.Search(len(live), func(i int) bool { return live[i].to >= seq })
+	}
+	if i == len(live) || live[i].from > seq {
+		return false
+	}
+	r.count--
+	switch s := &live[i]; {
+	case s.from == s.to:
+		r.drop(i)
+	case s.from == seq:
+		s.from++
+	case s.to == seq:
+		s.to--
+	default:
+		upper := span{seq + 1, s.to}
+		s.to = seq - 1
+		at := r.head + i + 1
+		r.spans = append(r.spans, span{})
+		copy(r.spans[at+1:], r.spans[at:])
+		r.spans[at] = upper
+	}
+	return true
+}
+
+// drop removes the i-th live span.
+func (r *ranges) drop(i int) {
+	if i > 0 {
+		r.spans = append(r.spans[:r.head+i], r.spans[r.head+i+1:]...)
+		return
+	}
+	r.head++
+	switch {
+	case r.head == len(r.spans):
+		r.spans, r.head = nil, 0
+	case r.head >= 64 && r.head*2 >= len(r.spans):
+		r.spans = append([]span(nil), r.spans[r.head:]...)
+		r.head = 0
+	}
+}
+
+func (r *ranges) has(seq store.Seq) bool {
+	live := r.spans[r.head:]
+	i := sort.Search(len(live), func(i int) bool { return live[i].to >= seq })
+	return i < len(live) && live[i].from <= seq
+}

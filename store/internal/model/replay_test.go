@@ -1,0 +1,208 @@
+package model
+
+import (
+	"bytes"
+	"flag"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+var (
+	seed   = flag.Uint64("model.seed", 0, "seed of the random histories; 0 draws one")
+	rounds = flag.Int("model.rounds", 30, "number of random histories")
+)
+
+// TestReplayEqualsDeciding runs random histories and, at random points, restores a snapshot and applies the encoded
+// events of all later operations to it. In the end the copy must equal the original byte by byte, and the counts must
+// add up at every step.
+func TestReplayEqualsDeciding(t *testing.T) {
+	s := *seed
+	if s == 0 {
+		s = rand.Uint64()
+	}
+	t.Logf("run again with -model.seed=%d", s)
+	for round := range uint64(*rounds) {
+		h := newHistory(t, rand.New(rand.NewPCG(s, round)))
+		for range 400 {
+			h.step()
+			h.checkCounts()
+		}
+		h.compare()
+	}
+}
+
+// history drives a queue at random and keeps a copy that only sees snapshots and events.
+type history struct {
+	*testing.T
+	rng      *rand.Rand
+	now      Millis
+	q, copy  *Queue
+	held     []store.SettleItem
+	revision uint64
+}
+
+func newHistory(t *testing.T, rng *rand.Rand) *history {
+	return &history{T: t, rng: rng, now: 1_700_000_000_000, q: NewQueue(7), copy: NewQueue(7)}
+}
+
+func (h *history) step() {
+	h.now += Millis(h.rng.IntN(300))
+	switch h.rng.IntN(12) {
+	case 0:
+		h.configure()
+	case 1, 2, 3:
+		h.send()
+	case 4, 5, 6:
+		h.claim()
+	case 7, 8, 9:
+		h.settle()
+	case 10:
+		h.sweepOrMove()
+	case 11:
+		h.q.Stats(h.now) // advances the original only
+		if h.rng.IntN(4) == 0 {
+			h.restore()
+		}
+	}
+}
+
+func (h *history) configure() {
+	h.revision++
+	ev, changed := h.q.Configure(h.now, store.Settings{
+		Revision: h.revision, MaxReceives: uint32(h.rng.IntN(4)), Lazy: h.rng.IntN(2) == 0,
+		Retention: time.Duration(h.rng.IntN(3)) * 10 * time.Second,
+	})
+	if changed {
+		got, err := DecodeConfigured(ev.Encode(nil))
+		h.must(err)
+		h.copy.ApplyConfigured(got)
+	}
+}
+
+func (h *history) send() {
+	entries := make([]store.Entry, 1+h.rng.IntN(5)*h.rng.IntN(80))
+	for i := range entries {
+		entries[i] = store.Entry{Payload: []byte{byte(i)}, Size: uint32(h.rng.IntN(1 << (1 + h.rng.IntN(18))))}
+	}
+	delays := make([]Millis, len(entries))
+	metas := make([]Meta, len(entries))
+	for i := range metas {
+		if h.rng.IntN(4) == 0 {
+			delays[i] = Millis(h.rng.IntN(3000))
+		}
+		metas[i] = Meta{Size: entries[i].Size, Due: h.now + delays[i]}
+	}
+	var once *store.Once
+	if h.rng.IntN(3) == 0 {
+		once = &store.Once{Key: [16]byte{byte(h.rng.IntN(20))}, Window: 5 * time.Second, Note: []byte("n")}
+	}
+	ev, _, fresh, err := h.q.Send(h.now, metas, once)
+	h.must(err)
+	if !fresh {
+		return
+	}
+	b := EncodeSent(nil, entries, delays, once)
+	Stamp(b, ev.At, ev.First)
+	batch, err := DecodeSent(b)
+	h.must(err)
+	h.copy.ApplySent(batch.Sent())
+}
+
+func (h *history) claim() {
+	ev, _, changed := h.q.Claim(h.now, store.ClaimParams{
+		Max: 1 + h.rng.IntN(20), MaxBytes: 1 << 20, Consumer: []string{"", "a", "b"}[h.rng.IntN(3)],
+		Visibility: time.Duration(h.rng.IntN(3000)) * time.Millisecond,
+	})
+	if !changed {
+		return
+	}
+	for _, seq := range ev.Seqs {
+		h.held = append(h.held, store.SettleItem{Seq: seq, Token: ev.Token})
+	}
+	got, err := DecodeClaimed(ev.Encode(nil))
+	h.must(err)
+	h.copy.ApplyClaimed(got)
+}
+
+func (h *history) settle() {
+	p := store.SettleParams{Strict: h.rng.IntN(2) == 0}
+	for range h.rng.IntN(8) {
+		if len(h.held) == 0 {
+			break
+		}
+		i := h.rng.IntN(len(h.held))
+		item := h.held[i]
+		item.Target = store.Target(1 + h.rng.IntN(4))
+		item.After = time.Duration(h.rng.IntN(4)) * 500 * time.Millisecond
+		item.Uncount = item.Target == store.Ready && h.rng.IntN(4) == 0
+		item.Reason = []string{"", "boom", "timeout"}[h.rng.IntN(3)]
+		p.Items = append(p.Items, item)
+	}
+	ev, _, changed := h.q.Settle(h.now, p)
+	if !changed {
+		return
+	}
+	got, err := DecodeSettled(ev.Encode(nil))
+	h.must(err)
+	h.copy.ApplySettled(got)
+}
+
+func (h *history) sweepOrMove() {
+	if h.rng.IntN(2) == 0 {
+		ev, changed := h.q.Sweep(h.now)
+		if changed {
+			got, err := DecodeSwept(ev.Encode(nil))
+			h.must(err)
+			h.copy.ApplySwept(got)
+		}
+		return
+	}
+	ev := MovedOut{At: h.now}
+	for _, c := range h.q.Dead(h.now, 1+h.rng.IntN(5)) {
+		ev.Seqs = append(ev.Seqs, c.Seq)
+	}
+	h.q.ApplyMovedOut(ev)
+	h.copy.ApplyMovedOut(ev)
+}
+
+func (h *history) restore() {
+	q, err := Restore(7, h.q.Snapshot(nil))
+	h.must(err)
+	h.copy = q
+}
+
+func (h *history) checkCounts() {
+	s := h.q.Stats(h.now)
+	if sum := s.Ready + s.Leased + s.Delayed + s.Dead; sum != h.q.Len() {
+		h.Fatalf("counts add up to %d, want %d: %+v", sum, h.q.Len(), s)
+	}
+	var bytes int64
+	for seq := range h.q.liveSeqs() {
+		bytes += int64(h.q.Size(seq))
+	}
+	if bytes != s.Bytes {
+		h.Fatalf("bytes %d, the live messages have %d", s.Bytes, bytes)
+	}
+}
+
+func (h *history) compare() {
+	want, got := h.q.Stats(h.now), h.copy.Stats(h.now)
+	if diff := cmp.Diff(want, got); diff != "" {
+		h.Fatalf("stats of the copy (-original +copy):\n%s", diff)
+	}
+	if !bytes.Equal(h.q.Snapshot(nil), h.copy.Snapshot(nil)) {
+		h.Fatal("the copy's snapshot differs from the original's")
+	}
+}
+
+func (h *history) must(err error) {
+	h.Helper()
+	if err != nil {
+		h.Fatal(err)
+	}
+}

@@ -1,0 +1,174 @@
+// Package memory keeps everything in the process: the store for tests and for trying things out. It runs the same
+// state machine as the segment store, so that it behaves alike in all but durability.
+//
+// What does not live here: rules (store/internal/model), anything on disk.
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/internal/model"
+)
+
+// Options configure a Store.
+type Options struct {
+	// Now is the clock; its monotonic reading, if it has one, drives queue time.
+	Now func() time.Time
+}
+
+// Store implements [store.Store]. One mutex guards it all.
+type Store struct {
+	clock *model.Clock
+
+	mu     sync.Mutex
+	queues map[store.QueueID]*queue
+	kv     *model.KV
+	notify func(store.QueueID)
+	closed bool
+}
+
+type queue struct {
+	*model.Queue
+	messages map[store.Seq]model.Stored
+}
+
+var _ store.Store = (*Store)(nil)
+
+// New returns an empty store.
+func New(o Options) *Store {
+	return &Store{
+		clock:  model.NewClock(o.Now, 0),
+		queues: make(map[store.QueueID]*queue),
+		kv:     model.NewKV(),
+		notify: func(store.QueueID) {},
+	}
+}
+
+// Watch implements [store.Store].
+func (s *Store) Watch(notify func(store.QueueID)) { s.notify = notify }
+
+// Ping implements [store.Store].
+func (s *Store) Ping(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open()
+}
+
+// Info implements [store.Store].
+func (s *Store) Info() store.Info {
+	return store.Info{Name: "memory", Promise: "nothing survives the end of the process"}
+}
+
+// Close implements [store.Store].
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}
+
+func (s *Store) open() error {
+	if s.closed {
+		return store.ErrClosed
+	}
+	return nil
+}
+
+// find returns a queue, with the store's lock held.
+func (s *Store) find(id store.QueueID) (*queue, error) {
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	q := s.queues[id]
+	if q == nil {
+		return nil, fmt.Errorf("queue %d: %w", id, store.ErrGone)
+	}
+	return q, nil
+}
+
+// current returns a queue that has the given revision.
+func (s *Store) current(id store.QueueID, revision uint64) (*queue, error) {
+	q, err := s.find(id)
+	if err != nil {
+		return nil, err
+	}
+	return q, q.Check(revision)
+}
+
+// Configure implements [store.QueueAdmin].
+func (s *Store) Configure(_ context.Context, id store.QueueID, settings store.Settings) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.open(); err != nil {
+		return err
+	}
+	q := s.queues[id]
+	if q == nil {
+		q = &queue{model.NewQueue(id), make(map[store.Seq]model.Stored)}
+		s.queues[id] = q
+	}
+	q.Configure(s.clock.Now(), settings)
+	return nil
+}
+
+// Drop implements [store.QueueAdmin].
+func (s *Store) Drop(_ context.Context, id store.QueueID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.queues, id)
+	return s.open()
+}
+
+// Queues implements [store.QueueAdmin].
+func (s *Store) Queues(_ context.Context, after store.QueueID, limit int) ([]store.QueueID, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ids []store.QueueID
+	for id := range s.queues {
+		if id > after {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, cmp.Compare[store.QueueID])
+	return ids[:min(limit, len(ids))], s.open()
+}
+
+// Sweep implements [store.QueueAdmin].
+func (s *Store) Sweep(_ context.Context, id store.QueueID) (store.SweepResult, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q, err := s.find(id)
+	if err != nil {
+		return store.SweepResult{}, err
+	}
+	now := s.clock.Now()
+	ev, _ := q.Sweep(now)
+	q.forget(ev.Expired)
+	stats := q.Stats(now)
+	return store.SweepResult{
+		Expired: len(ev.Expired), Ready: stats.Ready, Dead: stats.Dead, NextDue: stats.NextDue,
+	}, nil
+}
+
+// Stats implements [store.Queues].
+func (s *Store) Stats(_ context.Context, id store.QueueID) (store.Stats, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q, err := s.find(id)
+	if err != nil {
+		return store.Stats{}, err
+	}
+	return q.Stats(s.clock.Now()), nil
+}
+
+func (q *queue) forget(seqs []store.Seq) {
+	for _, seq := range seqs {
+		delete(q.messages, seq)
+	}
+}
