@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/binary"
 	"slices"
+	"sort"
 
 	"github.com/dabba-mq/dabba/store"
 )
@@ -11,131 +12,126 @@ import (
 const chunkLen = 256
 
 // columns keeps size and availability tick of every live message, in chunks of neighbors. A full chunk stores the
-// difference to its smallest value in as few bytes as its largest needs: none when all are alike.
+// difference to its smallest value in as few bytes as its largest needs: none when all are alike. Full chunks do not
+// change any more, so that a snapshot can share them.
 type columns struct {
-	chunks map[uint64]*chunk
-	bytes  int64  // sum of the sizes
-	last   uint64 // the chunk that was appended to last, the only one that is not full
+	chunks []*chunk // by rising index; only the last may be not full; dropped ones leave nil until compaction
+	live   []uint16 // of each chunk
+	index  []uint64 // of each chunk
+	gone   int      // how many are nil
+	bytes  int64    // sum of the sizes
 }
 
-// chunk holds the values of sequences i*chunkLen … i*chunkLen+chunkLen-1, of which the first may be missing at the
-// start of a queue.
+// chunk holds the values of sequences i*chunkLen … i*chunkLen+chunkLen-1, of which the first skip are missing when the
+// queue was empty at that point.
 type chunk struct {
-	live   uint16 // messages not removed
-	full   bool   // packed: sizes and ticks are in data
-	widthS uint8
-	widthT uint8
-	skip   uint8 // values missing at the start
-	baseS  uint32
-	baseT  int64
-	sizes  []uint32 // while it fills
-	ticks  []int64
-	data   []byte
+	full           bool // packed: the values are in data
+	widthS, widthT uint8
+	skip           uint8
+	baseS          uint32
+	baseT          int64
+	sizes          []uint32 // while it fills
+	ticks          []int64
+	data           []byte
 }
 
+// append adds seq, which is above all others.
 func (c *columns) append(seq store.Seq, size uint32, tick int64) {
-	i := uint64(seq) / chunkLen
-	ch := c.chunks[i]
-	if ch == nil {
-		if c.chunks == nil {
-			c.chunks = make(map[uint64]*chunk)
-		}
-		ch = &chunk{skip: uint8(uint64(seq) % chunkLen)}
-		c.chunks[i] = ch
-		c.last = i
+	i, last := uint64(seq)/chunkLen, len(c.chunks)-1
+	if last < 0 || c.index[last] != i {
+		c.chunks = append(c.chunks, &chunk{skip: uint8(uint64(seq) % chunkLen)})
+		c.live = append(c.live, 0)
+		c.index = append(c.index, i)
+		last++
 	}
+	ch := c.chunks[last]
 	ch.sizes = append(ch.sizes, size)
 	ch.ticks = append(ch.ticks, tick)
-	ch.live++
+	c.live[last]++
 	c.bytes += int64(size)
 	if uint64(seq)%chunkLen == chunkLen-1 {
-		ch.pack()
+		c.chunks[last] = ch.packed() // a new one: a snapshot may hold the old
 	}
+}
+
+// find returns the place of the chunk that holds seq.
+func (c *columns) find(seq store.Seq) int {
+	i := uint64(seq) / chunkLen
+	// Nearly always all chunks from the first to the last are there.
+	if at := i - c.index[0]; at < uint64(len(c.index)) && c.index[at] == i {
+		return int(at)
+	}
+	return sort.Search(len(c.index), func(at int) bool { return c.index[at] >= i })
 }
 
 // get returns the values of a live message.
 func (c *columns) get(seq store.Seq) (size uint32, tick int64) {
-	return c.chunks[uint64(seq)/chunkLen].get(uint64(seq) % chunkLen)
+	return c.chunks[c.find(seq)].get(uint64(seq) % chunkLen)
 }
 
 // remove forgets a live message.
 func (c *columns) remove(seq store.Seq) {
-	i := uint64(seq) / chunkLen
-	ch := c.chunks[i]
-	size, _ := ch.get(uint64(seq) % chunkLen)
+	at := c.find(seq)
+	size, _ := c.chunks[at].get(uint64(seq) % chunkLen)
 	c.bytes -= int64(size)
-	ch.live--
-	if ch.live == 0 && ch.full {
-		delete(c.chunks, i)
+	c.live[at]--
+	if c.live[at] == 0 && c.chunks[at].full {
+		c.chunks[at] = nil
+		c.gone++
+		c.compact()
 	}
 }
 
-// restore puts back a live message; sequences rise, and those left out are not live.
-func (c *columns) restore(seq store.Seq, size uint32, tick int64) {
-	i := uint64(seq) / chunkLen
-	if ch := c.chunks[i]; ch == nil {
-		c.restored(store.Seq(i * chunkLen))
-	} else {
-		ch.pad(int(uint64(seq)%chunkLen) - int(ch.skip))
-	}
-	c.append(seq, size, tick)
-}
-
-// restored ends a series of restore: what lies between the last one and next is not live.
-func (c *columns) restored(next store.Seq) {
-	ch := c.chunks[c.last]
-	if ch == nil || ch.full {
+// compact drops the places of chunks that are gone once they are half of all.
+func (c *columns) compact() {
+	if c.gone < 32 || c.gone*2 < len(c.chunks) {
 		return
 	}
-	if uint64(next)/chunkLen == c.last {
-		ch.pad(int(uint64(next)%chunkLen) - int(ch.skip))
-		return
+	kept := columns{bytes: c.bytes}
+	for at, ch := range c.chunks {
+		if ch != nil {
+			kept.chunks = append(kept.chunks, ch)
+			kept.live = append(kept.live, c.live[at])
+			kept.index = append(kept.index, c.index[at])
+		}
 	}
-	ch.pad(chunkLen - int(ch.skip))
-	ch.pack()
+	*c = kept
 }
 
-// clear forgets the last, partly filled chunk of a queue without messages, so that an idle queue holds none: the next
-// append starts it again with the sequences before it missing.
-func (c *columns) clear() {
-	c.chunks = nil
-}
+// clear forgets everything about a queue without messages, so that an idle queue holds no memory: the next append
+// starts a chunk with the sequences before it missing.
+func (c *columns) clear() { *c = columns{} }
 
 func (ch *chunk) get(at uint64) (size uint32, tick int64) {
 	i := int(at) - int(ch.skip)
 	if !ch.full {
 		return ch.sizes[i], ch.ticks[i]
 	}
-	n := chunkLen - int(ch.skip)
 	size = ch.baseS + uint32(unpack(ch.data, i, int(ch.widthS)))
-	tick = ch.baseT + int64(unpack(ch.data[n*int(ch.widthS):], i, int(ch.widthT)))
+	tick = ch.baseT + int64(unpack(ch.data[ch.len()*int(ch.widthS):], i, int(ch.widthT)))
 	return size, tick
 }
 
-// pad appends values of messages that are not live until there are n: repetitions, which pack well.
-func (ch *chunk) pad(n int) {
-	for i := len(ch.sizes); i < n; i++ {
-		ch.sizes = append(ch.sizes, ch.sizes[i-1])
-		ch.ticks = append(ch.ticks, ch.ticks[i-1])
-	}
-}
+// len is the number of values in a full chunk.
+func (ch *chunk) len() int { return chunkLen - int(ch.skip) }
 
-func (ch *chunk) pack() {
-	ch.baseS, ch.baseT = slices.Min(ch.sizes), slices.Min(ch.ticks)
-	ch.widthS = width(uint64(slices.Max(ch.sizes) - ch.baseS))
-	ch.widthT = width(uint64(slices.Max(ch.ticks) - ch.baseT))
-	n := len(ch.sizes)
-	if w := n * int(ch.widthS+ch.widthT); w > 0 {
-		ch.data = make([]byte, 0, w)
+func (ch *chunk) packed() *chunk {
+	p := &chunk{full: true, skip: ch.skip, baseS: slices.Min(ch.sizes), baseT: slices.Min(ch.ticks)}
+	p.widthS = width(uint64(slices.Max(ch.sizes) - p.baseS))
+	p.widthT = width(uint64(slices.Max(ch.ticks) - p.baseT))
+	if w := p.dataLen(); w > 0 {
+		p.data = make([]byte, 0, w)
 	}
 	for _, s := range ch.sizes {
-		ch.data = pack(ch.data, uint64(s-ch.baseS), int(ch.widthS))
+		p.data = pack(p.data, uint64(s-p.baseS), int(p.widthS))
 	}
 	for _, t := range ch.ticks {
-		ch.data = pack(ch.data, uint64(t-ch.baseT), int(ch.widthT))
+		p.data = pack(p.data, uint64(t-p.baseT), int(p.widthT))
 	}
-	ch.sizes, ch.ticks, ch.full = nil, nil, true
+	return p
 }
+
+func (ch *chunk) dataLen() int { return ch.len() * int(ch.widthS+ch.widthT) }
 
 // width is the number of bytes that hold v: 0, 1, 2, 4 or 8.
 func width(v uint64) uint8 {

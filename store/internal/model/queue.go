@@ -27,6 +27,9 @@ type Queue struct {
 	delayed  int64 // how many of timed are delayed
 	once     onceTable
 	texts    texts
+
+	// Erased, if set, is called for each message that leaves the queue, with its size.
+	Erased func(seq store.Seq, size uint32)
 }
 
 // NewQueue returns the queue that a Configured event creates.
@@ -170,7 +173,11 @@ func (q *Queue) erase(seq store.Seq) {
 	} else if !q.fresh.remove(seq) {
 		panic(fmt.Sprintf("model: queue %d removes message %d, which is not here", q.id, seq))
 	}
+	size := q.Size(seq)
 	q.cols.remove(seq)
+	if q.Erased != nil {
+		q.Erased(seq, size)
+	}
 	if q.Len() == 0 {
 		q.cols.clear()
 	}

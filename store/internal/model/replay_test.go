@@ -171,7 +171,7 @@ func (h *history) sweepOrMove() {
 }
 
 func (h *history) restore() {
-	q, err := Restore(7, h.q.Snapshot(nil))
+	q, err := Restore(7, h.q.Freeze().Encode(nil))
 	h.must(err)
 	h.copy = q
 }
@@ -195,7 +195,7 @@ func (h *history) compare() {
 	if diff := cmp.Diff(want, got); diff != "" {
 		h.Fatalf("stats of the copy (-original +copy):\n%s", diff)
 	}
-	if !bytes.Equal(h.q.Snapshot(nil), h.copy.Snapshot(nil)) {
+	if !bytes.Equal(h.q.Freeze().Encode(nil), h.copy.Freeze().Encode(nil)) {
 		h.Fatal("the copy's snapshot differs from the original's")
 	}
 }
