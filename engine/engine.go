@@ -1,7 +1,12 @@
 package engine
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"io"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dabba-mq/dabba/store"
@@ -11,15 +16,98 @@ import (
 type Options struct {
 	// Now is the clock for the waits of receives. It must agree with the process's timers.
 	Now func() time.Time
-	// Rand gives generations, secrets and the seed of jitter. It is used from one goroutine at a time.
+	// Rand gives generations, secrets and the seed of jitter. It is read by one goroutine at a time.
 	Rand io.Reader
 	// Events are told what happens.
 	Events Events
 }
 
 // Engine serves the queues of one store. All methods are safe for concurrent use; every error they return is an
-// [*Error].
+// [*Error], but for those of a caller's own function.
 type Engine struct {
-	store store.Store
-	opts  Options
+	store   store.Store
+	events  Events
+	catalog catalog
+	ids     idCipher
+	stamps  receiptCipher
+	random  random
+	clock   *clock
+	janitor janitor
+
+	draining atomic.Bool
+	stop     context.CancelFunc
+	running  sync.WaitGroup
+}
+
+// Open starts an engine on a store, which stays the caller's to close, after Close. It brings the store in line with
+// the catalog, as a crash between the two may have left them apart: generations nobody knows are dropped, settings
+// that did not arrive are repeated.
+func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
+	if o.Now == nil || o.Rand == nil {
+		return nil, errors.New("engine: Options.Now and Options.Rand are required")
+	}
+	e := &Engine{store: s, events: o.Events, clock: newClock(o.Now)}
+	e.catalog.init()
+	e.janitor.init()
+	if err := e.random.init(o.Rand); err != nil {
+		return nil, fmt.Errorf("seed the engine: %w", err)
+	}
+	if err := e.loadSecret(ctx); err != nil {
+		return nil, fmt.Errorf("load the engine's secret: %w", err)
+	}
+	s.Watch(e.notify)
+	if err := e.reconcile(ctx); err != nil {
+		return nil, fmt.Errorf("load the catalog: %w", err)
+	}
+	own, stop := context.WithCancel(context.WithoutCancel(ctx))
+	e.stop = stop
+	e.running.Go(func() { e.clock.run(own.Done()) })
+	e.running.Go(func() { e.runJanitor(own) })
+	return e, nil
+}
+
+// Drain answers all waiters at once, with what there is; later receives do not wait. The engine goes on serving.
+func (e *Engine) Drain() {
+	e.draining.Store(true)
+	for q := range e.catalog.all() {
+		q.line.dismissAll()
+	}
+}
+
+// Close drains and joins the engine's goroutines, or gives up when ctx ends. It does not close the store.
+func (e *Engine) Close(ctx context.Context) error {
+	e.Drain()
+	e.stop()
+	joined := make(chan struct{})
+	go func() {
+		e.running.Wait()
+		close(joined)
+	}()
+	select {
+	case <-joined:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("close the engine while the store is still busy: %w", ctx.Err())
+	}
+}
+
+// Ping says whether the engine can serve: nil, or why not.
+func (e *Engine) Ping(ctx context.Context) error {
+	if err := e.store.Ping(ctx); err != nil {
+		return fromStore(fmt.Errorf("ping the store: %w", err))
+	}
+	return nil
+}
+
+// StoreInfo describes the backend.
+func (e *Engine) StoreInfo() StoreInfo {
+	i := e.store.Info()
+	return StoreInfo{Name: i.Name, Promise: i.Promise, Durable: i.Durable}
+}
+
+// notify is the store's word that messages of a queue may have become ready.
+func (e *Engine) notify(id store.QueueID) {
+	if q, ok := e.catalog.byID(id); ok {
+		q.line.signal()
+	}
 }

@@ -28,3 +28,9 @@ type Events struct {
 	// JanitorFailed: work in the background failed and will be tried again.
 	JanitorFailed func(q Ref, err error)
 }
+
+func tell(f func(Ref, int), q Ref, n int) {
+	if f != nil && n > 0 {
+		f(q, n)
+	}
+}

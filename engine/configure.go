@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"strconv"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+// PutQueue creates the queue or replaces its configuration; created says which. ifMatch is empty for no condition,
+// "*" for a queue that must exist, or the ETag it must have; otherwise it is a conflict on the field "If-Match".
+func (e *Engine) PutQueue(ctx context.Context, ref Ref, cfg QueueConfig, ifMatch string) (q Queue, created bool, err error) {
+	return e.configure(ctx, ref, ifMatch, func(*QueueConfig) (QueueConfig, error) { return cfg, nil })
+}
+
+// ChangeQueue replaces the configuration by what change makes of the present one. An error of change is returned as
+// it is. ifMatch is as in PutQueue. change may be called more than once.
+func (e *Engine) ChangeQueue(ctx context.Context, ref Ref, ifMatch string, change func(QueueConfig) (QueueConfig, error)) (Queue, error) {
+	q, _, err := e.configure(ctx, ref, ifMatch, func(was *QueueConfig) (QueueConfig, error) {
+		if was == nil {
+			return QueueConfig{}, notFound(ref)
+		}
+		return change(*was)
+	})
+	return q, err
+}
+
+// configure replaces what was (nil for a new queue) by next of it.
+func (e *Engine) configure(ctx context.Context, ref Ref, ifMatch string, next func(was *QueueConfig) (QueueConfig, error)) (Queue, bool, error) {
+	if err := validRef(ref); err != nil {
+		return Queue{}, false, err
+	}
+	q, created, err := e.replaceRecord(ctx, ref, ifMatch, next)
+	if err != nil {
+		return Queue{}, false, err
+	}
+	if e.events.Configured != nil {
+		e.events.Configured(ref)
+	}
+	shown, err := e.show(ctx, q)
+	if err != nil {
+		return Queue{}, false, err
+	}
+	return shown, created, nil
+}
+
+func (e *Engine) replaceRecord(ctx context.Context, ref Ref, ifMatch string, next func(*QueueConfig) (QueueConfig, error)) (*queue, bool, error) {
+	release, err := e.catalog.turn(ctx, ref)
+	if err != nil {
+		return nil, false, err
+	}
+	defer release()
+	for {
+		was, err := e.readRecord(ctx, ref)
+		if err != nil {
+			return nil, false, fromStore(err)
+		}
+		q, err := e.tryReplace(ctx, ref, was, ifMatch, next)
+		if errors.Is(err, store.ErrConflict) {
+			continue // another node changed it since
+		}
+		return q, was == nil, err
+	}
+}
+
+// tryReplace writes the catalog first and the store's settings after it. When the second fails the next call on the
+// queue repeats it, since the setup with the new revision is refused until then.
+func (e *Engine) tryReplace(ctx context.Context, ref Ref, was *record, ifMatch string, next func(*QueueConfig) (QueueConfig, error)) (*queue, error) {
+	if err := checkMatch(was, ifMatch); err != nil {
+		return nil, err
+	}
+	r, err := e.nextRecord(ref, was, next)
+	if err != nil {
+		return nil, err
+	}
+	if was == nil || !reflect.DeepEqual(was.config, r.config) {
+		if r.revision, err = e.putRecord(ctx, ref, r); err != nil {
+			return nil, err
+		}
+	}
+	q := e.install(ref, r)
+	if err := e.apply(ctx, q); err != nil {
+		half := *fromStore(err)
+		half.Outcome = Unknown
+		return nil, &half
+	}
+	return q, nil
+}
+
+// nextRecord is the record to write; its revision is still that of the present one.
+func (e *Engine) nextRecord(ref Ref, was *record, next func(*QueueConfig) (QueueConfig, error)) (record, error) {
+	var present *QueueConfig
+	r := record{}
+	if was != nil {
+		c := was.config.clone()
+		present = &c
+		r.id, r.revision = was.id, was.revision
+	}
+	cfg, err := next(present)
+	if err != nil {
+		return record{}, err
+	}
+	if err := cfg.validate(ref); err != nil {
+		return record{}, err
+	}
+	r.config = cfg.clone()
+	if was == nil {
+		id, err := e.random.secretNumber()
+		if err != nil {
+			return record{}, fromStore(fmt.Errorf("choose a generation for %s: %w", ref, err))
+		}
+		r.id = store.QueueID(id)
+	}
+	return r, nil
+}
+
+// putRecord writes r if the entry still has r's revision, and gives the new one. A conflict is returned as such.
+func (e *Engine) putRecord(ctx context.Context, ref Ref, r record) (store.Revision, error) {
+	value, err := encodeRecord(r.id, r.config)
+	if err != nil {
+		return 0, fromStore(fmt.Errorf("encode the catalog entry of %s: %w", ref, err))
+	}
+	rev, err := e.store.Put(ctx, catalogKey(ref), value, r.revision)
+	if errors.Is(err, store.ErrConflict) {
+		return 0, err
+	}
+	if err != nil {
+		return 0, fromStore(fmt.Errorf("write the catalog entry of %s: %w", ref, err))
+	}
+	return rev, nil
+}
+
+func checkMatch(r *record, ifMatch string) error {
+	switch {
+	case ifMatch == "":
+		return nil
+	case r == nil:
+		return conflict("If-Match", "The queue does not exist; send no If-Match to create it.")
+	case ifMatch != "*" && ifMatch != etag(r.revision):
+		return conflict("If-Match", "The configuration was changed since; read it again and repeat.")
+	}
+	return nil
+}
+
+func etag(r store.Revision) string { return strconv.FormatUint(uint64(r), 10) }
+
+// clone shares no memory with c. No tags are nil, so that equal configurations compare equal.
+func (c *QueueConfig) clone() QueueConfig {
+	n := *c
+	n.Tags = nil
+	if len(c.Tags) > 0 {
+		n.Tags = maps.Clone(c.Tags)
+	}
+	return n
+}

@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+// buryLimit is how many dead messages one move takes, so that no move holds up others for long.
+const buryLimit = 256
+
+// bury moves dead messages of q to its dead-letter queue; without one they stay, parked. What is left over, and what
+// fails, is the janitor's.
+func (e *Engine) bury(ctx context.Context, q *queue) {
+	to, ok := e.catalog.deadLetterQueue(q)
+	if !ok {
+		return
+	}
+	res, err := e.store.Move(ctx, store.MoveParams{Source: q.id, Target: to.id, Limit: buryLimit, Label: q.ref.Name})
+	if err != nil {
+		e.janitorFailed(ctx, q, fmt.Errorf("move dead messages of %s to %s: %w", q.ref, to.ref, err))
+		return
+	}
+	e.dueIn(to, res.NextDue)
+	if res.Moved == 0 {
+		return
+	}
+	if e.events.DeadLettered != nil {
+		e.events.DeadLettered(q.ref, to.ref, res.Moved)
+	}
+	if res.Left > 0 {
+		e.janitor.add(q)
+	}
+}
+
+// buryNow is bury for a call that has just made messages dead: they are in their dead-letter queue when it answers.
+// The client's hanging up does not stop it half-way.
+func (e *Engine) buryNow(ctx context.Context, q *queue, died int) {
+	if died == 0 {
+		return
+	}
+	tell(e.events.Died, q.ref, died)
+	e.bury(context.WithoutCancel(ctx), q)
+}

@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+// DeleteQueue removes the queue for ever. Unless forced it is a conflict while messages remain in it or another
+// queue names it as dead-letter queue. No message that was accepted is lost without force, also not one that is sent
+// at the same moment.
+func (e *Engine) DeleteQueue(ctx context.Context, ref Ref, force bool) error {
+	release, err := e.catalog.turn(ctx, ref)
+	if err != nil {
+		return err
+	}
+	defer release()
+	r, err := e.readRecord(ctx, ref)
+	if err != nil {
+		return fromStore(err)
+	}
+	if r == nil {
+		return notFound(ref)
+	}
+	q := e.install(ref, *r)
+	if !force {
+		if err := e.mayDelete(ctx, q, r); err != nil {
+			return err
+		}
+	}
+	return e.remove(ctx, q, r)
+}
+
+// mayDelete says why the queue must stay. If it is empty it is fenced and looked at again: a new revision makes the
+// store refuse all sends that are under way, and they wait for this name's turn to reload.
+func (e *Engine) mayDelete(ctx context.Context, q *queue, r *record) error {
+	for _, f := range e.catalog.feedersOf(q.ref) {
+		return conflict("", "Queue "+f.ref.Name+" names it as its dead-letter queue; change that one first, or use force.")
+	}
+	if err := e.mustBeEmpty(ctx, q); err != nil {
+		return err
+	}
+	rev, err := e.putRecord(ctx, q.ref, *r)
+	if err != nil {
+		return fromStore(err)
+	}
+	r.revision = rev
+	e.install(q.ref, *r)
+	if err := e.apply(ctx, q); err != nil {
+		return fromStore(err)
+	}
+	return e.mustBeEmpty(ctx, q)
+}
+
+func (e *Engine) mustBeEmpty(ctx context.Context, q *queue) error {
+	stats, err := e.store.Stats(ctx, q.id)
+	if errors.Is(err, store.ErrGone) {
+		return nil // it never reached the store
+	}
+	if err != nil {
+		return fromStore(fmt.Errorf("count %s: %w", q.ref, err))
+	}
+	if n := stats.Ready + stats.Leased + stats.Delayed + stats.Dead; n > 0 {
+		return conflict("", fmt.Sprintf("The queue still has %d messages; consume them first, or use force.", n))
+	}
+	return nil
+}
+
+// remove takes the queue out of the catalog first; a crash before the drop is healed at the next start.
+func (e *Engine) remove(ctx context.Context, q *queue, r *record) error {
+	err := e.store.Delete(ctx, catalogKey(q.ref), r.revision)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return fromStore(fmt.Errorf("delete the catalog entry of %s: %w", q.ref, err))
+	}
+	err = e.store.Drop(ctx, q.id)
+	e.uninstall(q)
+	if err != nil {
+		half := *fromStore(fmt.Errorf("drop %s: %w", q.ref, err))
+		half.Outcome = Applied
+		return &half
+	}
+	if e.events.Deleted != nil {
+		e.events.Deleted(q.ref)
+	}
+	return nil
+}

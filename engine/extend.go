@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+// Extend lets leases end later, or earlier; a visibility of 0 ends one at once. Only a lease that still runs can be
+// extended: a heartbeat that comes late is refused and changes nothing.
+func (e *Engine) Extend(ctx context.Context, ref Ref, items []ExtendItem) ([]ItemResult, error) {
+	ended := false
+	d, err := e.settle(ctx, ref, settling{
+		verb: "extend", n: len(items), strict: true,
+		receipt: func(i int) string { return items[i].Receipt },
+		item: func(_ *QueueConfig, i int, _ receipt) (store.SettleItem, *Error) {
+			v := items[i].Visibility
+			if v < 0 || v > MaxDuration {
+				return store.SettleItem{}, validDuration(fmt.Sprintf("items[%d].visibility", i), v, 0, MaxDuration)
+			}
+			ended = ended || v == 0
+			return store.SettleItem{Target: store.Leased, After: v}, nil
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	done, lost := d.refuse(store.Settled)
+	if ended {
+		// A lease that ends now is not yet to come, so no due time tells of it.
+		d.queue.line.signal()
+		e.janitor.add(d.queue)
+	}
+	tell(e.events.Extended, ref, done)
+	tell(e.events.LeaseLost, ref, lost)
+	return d.results, nil
+}

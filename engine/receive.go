@@ -1,0 +1,277 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+// Received is the answer to one receive. It belongs to one goroutine.
+type Received struct {
+	Messages []Delivery
+
+	engine  *Engine
+	queue   *queue
+	claimed store.ClaimResult
+}
+
+// Receive leases up to Max ready messages, oldest first, and waits for the first if there is none. An empty answer
+// is not an error. When ctx ends before it returns, nothing is leased and nothing is counted. A client that never gets
+// the whole answer is the caller's to find out: see [Received.Undo].
+func (e *Engine) Receive(ctx context.Context, ref Ref, req ReceiveRequest) (*Received, error) {
+	if req.Max == 0 {
+		req.Max = 1
+	}
+	if err := req.validate(); err != nil {
+		return nil, err
+	}
+	t := &try{engine: e, ref: ref, req: req}
+	err := t.claim(ctx)
+	if err == nil && t.empty() {
+		err = t.wait(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.deliver(ctx)
+}
+
+func (r *ReceiveRequest) validate() *Error {
+	if r.Max < 1 || r.Max > MaxBatch {
+		return invalid("max", fmt.Sprintf("Give a number from 1 to %d.", MaxBatch))
+	}
+	if r.Wait != nil && (*r.Wait < 0 || *r.Wait > MaxWait) {
+		return validDuration("wait", *r.Wait, 0, MaxWait)
+	}
+	if r.Visibility != nil && (*r.Visibility < 0 || *r.Visibility > MaxDuration) {
+		return validDuration("visibility", *r.Visibility, 0, MaxDuration)
+	}
+	if len(r.Consumer) > MaxConsumerBytes {
+		return invalid("consumer", fmt.Sprintf("Give at most %d bytes.", MaxConsumerBytes))
+	}
+	return nil
+}
+
+// try is one receive under way.
+type try struct {
+	engine *Engine
+	ref    Ref
+	req    ReceiveRequest
+
+	// What the last claim found out.
+	queue *queue
+	setup *setup
+	seen  uint64 // signals before it
+	got   store.ClaimResult
+	due   moment // when time may change it
+}
+
+func (t *try) empty() bool { return len(t.got.Messages) == 0 }
+
+// claim asks the store once; what it learns about others it passes on.
+func (t *try) claim(ctx context.Context) error {
+	e := t.engine
+	q, s, err := e.lookup(ctx, t.ref)
+	if err != nil {
+		return err
+	}
+	for reloads := 0; ; reloads++ {
+		visibility := s.config.Visibility
+		if t.req.Visibility != nil {
+			visibility = *t.req.Visibility
+		}
+		t.queue, t.setup, t.seen = q, s, q.line.seen()
+		t.got, err = e.store.Claim(ctx, store.ClaimParams{
+			Queue: q.id, Revision: uint64(s.revision),
+			Max: t.req.Max, MaxBytes: MaxAnswerBytes,
+			Visibility: visibility, Consumer: t.req.Consumer,
+		})
+		if err == nil {
+			t.due = e.clock.in(t.got.NextDue)
+			e.dueAt(q, t.due)
+			if t.got.Ready || visibility == 0 && !t.empty() {
+				q.line.signal()
+			}
+			e.buryNow(ctx, q, t.got.Died)
+			return nil
+		}
+		if !isStale(err) || reloads == maxReloads {
+			return fromStore(fmt.Errorf("receive from %s: %w", t.ref, err))
+		}
+		if q, s, err = e.reload(ctx, t.ref, s); err != nil {
+			return err
+		}
+	}
+}
+
+// wait returns once messages were claimed, or there is an error, or the time is up.
+func (t *try) wait(ctx context.Context) error {
+	wait := t.setup.config.Wait
+	if t.req.Wait != nil {
+		wait = *t.req.Wait
+	}
+	e := t.engine
+	if wait == 0 || e.draining.Load() {
+		return nil
+	}
+	if e.events.Waiting != nil {
+		e.events.Waiting(+1)
+		defer e.events.Waiting(-1)
+	}
+	w := &waiter{verdict: make(chan verdict, 1)}
+	until := e.clock.in(wait)
+	for again := false; t.empty(); again = true {
+		v, err := t.waitOnce(ctx, w, until, again)
+		if err != nil || v == dismissed {
+			return err
+		}
+		if err := t.claim(ctx); err != nil {
+			t.queue.line.signal() // the wake is another's now
+			return err
+		}
+	}
+	return nil
+}
+
+// waitOnce stands in line until there is a reason to leave it.
+func (t *try) waitOnce(ctx context.Context, w *waiter, until moment, again bool) (verdict, error) {
+	e, q := t.engine, t.queue
+	if e.clock.moment() >= until {
+		return dismissed, nil
+	}
+	if !q.line.enter(w, t.seen, again) {
+		return tryAgain, nil
+	}
+	// Only now is the queue known to have a waiter, which makes its due time exact.
+	e.dueAt(q, t.due)
+	timeout := newAlarm(func() { q.line.dismiss(w) })
+	e.clock.soonest(timeout, until)
+	defer e.clock.off(timeout)
+	if e.draining.Load() {
+		q.line.dismiss(w)
+	}
+	select {
+	case v := <-w.verdict:
+		return v, nil
+	case <-ctx.Done():
+		q.line.leave(w)
+		return 0, fromStore(fmt.Errorf("wait for messages of %s: %w", t.ref, ctx.Err()))
+	}
+}
+
+// deliver makes the answer. What cannot be read is left leased: it comes back, and is reported each time.
+func (t *try) deliver(ctx context.Context) (*Received, error) {
+	r := &Received{engine: t.engine, queue: t.queue, claimed: t.got}
+	if ctx.Err() != nil {
+		err := fmt.Errorf("receive from %s: %w", t.ref, ctx.Err())
+		if undo := r.Undo(context.WithoutCancel(ctx)); undo != nil {
+			return nil, undo
+		}
+		return nil, fromStore(err)
+	}
+	var bytes int64
+	unreadable := r.decode()
+	for i := range t.got.Messages {
+		bytes += int64(t.got.Messages[i].Size)
+	}
+	if unreadable != nil && len(r.Messages) == 0 {
+		return nil, fromStore(fmt.Errorf("read a message of %s: %w", t.ref, unreadable))
+	}
+	if t.engine.events.Received != nil {
+		t.engine.events.Received(t.ref, len(r.Messages), bytes)
+	}
+	return r, nil
+}
+
+// decode fills Messages; the receipts of all share one string.
+func (r *Received) decode() (unreadable error) {
+	n := len(r.claimed.Messages)
+	if n == 0 {
+		return nil
+	}
+	r.Messages = make([]Delivery, 0, n)
+	stamps := r.engine.stamps.stamper(r.queue.id, r.claimed.Token)
+	text := make([]byte, 0, n*receiptText)
+	for i := range r.claimed.Messages {
+		text = stamps.append(text, r.claimed.Messages[i].Seq, r.claimed.Messages[i].Entered)
+	}
+	receipts := string(text)
+	lease := Lease{Token: uint64(r.claimed.Token), ExpiresAt: r.claimed.Deadline}
+	for i := range r.claimed.Messages {
+		from := &r.claimed.Messages[i]
+		r.Messages = append(r.Messages, Delivery{
+			Receipt:  receipts[i*receiptText : (i+1)*receiptText],
+			Receives: from.Receives, SentAt: from.SentAt, Lease: lease,
+		})
+		d := &r.Messages[len(r.Messages)-1]
+		if err := decodePayload(from.Payload, d); err != nil {
+			r.Messages = r.Messages[:len(r.Messages)-1]
+			unreadable = err
+			continue
+		}
+		r.engine.ids.identify(d, r.queue.id, from)
+	}
+	return unreadable
+}
+
+// identify gives the delivery its id and its origin.
+func (c idCipher) identify(d *Delivery, q store.QueueID, from *store.Delivery) {
+	o := from.Origin
+	if o == nil {
+		c.put(&d.ID, q, from.Seq)
+		return
+	}
+	c.put(&d.ID, o.Queue, o.Seq)
+	d.SentAt = o.SentAt
+	d.Origin = &Origin{Queue: o.Label, Reason: o.Reason, Receives: o.Receives, MovedAt: o.MovedAt}
+}
+
+// undoTime bounds how long giving back may take once the client is gone.
+const undoTime = 10 * time.Second
+
+// Undo gives the messages back as if they had not been received: for a client that did not get the whole answer.
+// A message whose lease has ended and that someone else holds by now is left alone.
+func (r *Received) Undo(ctx context.Context) error {
+	if len(r.claimed.Messages) == 0 {
+		return nil
+	}
+	items := make([]store.SettleItem, len(r.claimed.Messages))
+	for i := range items {
+		items[i] = store.SettleItem{
+			Seq: r.claimed.Messages[i].Seq, Token: r.claimed.Token,
+			Target: store.Ready, Uncount: true,
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	defer cancel()
+	if err := r.engine.giveBack(ctx, r.queue, items); err != nil {
+		return fromStore(fmt.Errorf("give back messages of %s: %w", r.queue.ref, err))
+	}
+	r.Messages, r.claimed = nil, store.ClaimResult{}
+	return nil
+}
+
+func (e *Engine) giveBack(ctx context.Context, q *queue, items []store.SettleItem) error {
+	s := q.setup.Load()
+	for reloads := 0; ; reloads++ {
+		res, err := e.store.Settle(ctx, store.SettleParams{Queue: q.id, Revision: uint64(s.revision), Items: items})
+		if err == nil {
+			e.dueIn(q, res.NextDue)
+			tell(e.events.Undone, q.ref, count(res.Outcomes, store.Settled))
+			return nil
+		}
+		if !isStale(err) || reloads == maxReloads {
+			return err
+		}
+		now, setup, err := e.reload(ctx, q.ref, s)
+		if ErrorOf(err).Code == CodeNotFound || err == nil && now != q {
+			return nil // the queue was deleted, and the messages with it
+		}
+		if err != nil {
+			return err
+		}
+		s = setup
+	}
+}

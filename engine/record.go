@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+// The catalog is kept in the key-value part of the store, one pair for each queue: q/<tenant>/<name>, the tenant
+// path-escaped, so that the slashes are unambiguous. The pair's revision is that of the configuration.
+const (
+	catalogPrefix = "q/"
+	recordVersion = 1
+)
+
+// record is a catalog entry.
+type record struct {
+	id       store.QueueID
+	config   QueueConfig
+	revision store.Revision
+}
+
+func tenantPrefix(tenant string) string { return catalogPrefix + url.PathEscape(tenant) + "/" }
+
+func catalogKey(ref Ref) string { return tenantPrefix(ref.Tenant) + ref.Name }
+
+func refOfKey(key string) (Ref, error) {
+	escaped, name, ok := strings.Cut(strings.TrimPrefix(key, catalogPrefix), "/")
+	tenant, err := url.PathUnescape(escaped)
+	if !ok || err != nil {
+		return Ref{}, fmt.Errorf("%w: catalog key %q", store.ErrCorrupt, key)
+	}
+	return Ref{tenant, name}, nil
+}
+
+// storedQueue is the JSON of a record. Durations are nanoseconds.
+type storedQueue struct {
+	Version         int               `json:"version"`
+	ID              uint64            `json:"id,string"`
+	Visibility      time.Duration     `json:"visibility"`
+	Delay           time.Duration     `json:"delay"`
+	Retention       time.Duration     `json:"retention"`
+	MaxMessageBytes int64             `json:"max_message_bytes"`
+	Wait            time.Duration     `json:"wait"`
+	Retry           storedRetry       `json:"retry"`
+	DeadLetter      storedDeadLetter  `json:"dead_letter"`
+	Tags            map[string]string `json:"tags,omitempty"`
+}
+
+type storedRetry struct {
+	Policy      RetryPolicy   `json:"policy"`
+	Base        time.Duration `json:"base"`
+	Cap         time.Duration `json:"cap"`
+	Jitter      Jitter        `json:"jitter"`
+	MaxReceives uint32        `json:"max_receives"`
+}
+
+type storedDeadLetter struct {
+	Queue string `json:"queue,omitempty"`
+	When  When   `json:"when"`
+}
+
+func encodeRecord(id store.QueueID, c QueueConfig) ([]byte, error) {
+	return json.Marshal(storedQueue{
+		Version: recordVersion, ID: uint64(id),
+		Visibility: c.Visibility, Delay: c.Delay, Retention: c.Retention,
+		MaxMessageBytes: c.MaxMessageBytes, Wait: c.Wait,
+		Retry: storedRetry(c.Retry), DeadLetter: storedDeadLetter(c.DeadLetter), Tags: c.Tags,
+	})
+}
+
+func decodeRecord(p store.Pair) (record, error) {
+	var s storedQueue
+	if err := json.Unmarshal(p.Value, &s); err != nil {
+		return record{}, fmt.Errorf("%w: catalog entry %q: %w", store.ErrCorrupt, p.Key, err)
+	}
+	if s.Version != recordVersion {
+		return record{}, fmt.Errorf("%w: catalog entry %q has version %d, this program knows %d",
+			store.ErrVersion, p.Key, s.Version, recordVersion)
+	}
+	return record{
+		id:       store.QueueID(s.ID),
+		revision: p.Revision,
+		config: QueueConfig{
+			Visibility: s.Visibility, Delay: s.Delay, Retention: s.Retention,
+			MaxMessageBytes: s.MaxMessageBytes, Wait: s.Wait,
+			Retry: Retry(s.Retry), DeadLetter: DeadLetter(s.DeadLetter), Tags: s.Tags,
+		},
+	}, nil
+}
+
+// readRecord gives nil when there is no such queue.
+func (e *Engine) readRecord(ctx context.Context, ref Ref) (*record, error) {
+	pair, err := e.store.Get(ctx, catalogKey(ref))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the catalog entry of %s: %w", ref, err)
+	}
+	r, err := decodeRecord(pair)
+	if err != nil {
+		return nil, err
+	}
+	return &r, nil
+}

@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"context"
+	"crypto/aes"
+	"errors"
+	"fmt"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+// The secret behind ids and receipts is made once per store and kept with the data, so that both stay valid over a
+// restart: one version byte, an AES-128 key for ids, another for receipts.
+const (
+	secretKey     = "engine/secret"
+	secretVersion = 1
+	secretSize    = 1 + 16 + 16
+)
+
+func (e *Engine) loadSecret(ctx context.Context) error {
+	secret, err := e.secret(ctx)
+	if err != nil {
+		return err
+	}
+	if len(secret) != secretSize || secret[0] != secretVersion {
+		return fmt.Errorf("%w: %s has version %d, this program knows %d", store.ErrVersion, secretKey, secret[:1], secretVersion)
+	}
+	ids, err := aes.NewCipher(secret[1:17])
+	if err != nil {
+		return fmt.Errorf("key for ids: %w", err)
+	}
+	stamps, err := aes.NewCipher(secret[17:])
+	if err != nil {
+		return fmt.Errorf("key for receipts: %w", err)
+	}
+	e.ids, e.stamps = idCipher{ids}, receiptCipher{stamps}
+	return nil
+}
+
+// secret reads the secret, or makes it; of two engines that make it at once the first wins.
+func (e *Engine) secret(ctx context.Context) ([]byte, error) {
+	pair, err := e.store.Get(ctx, secretKey)
+	if !errors.Is(err, store.ErrNotFound) {
+		return pair.Value, err
+	}
+	fresh := make([]byte, secretSize)
+	fresh[0] = secretVersion
+	if err := e.random.secret(fresh[1:]); err != nil {
+		return nil, err
+	}
+	_, err = e.store.Put(ctx, secretKey, fresh, 0)
+	if errors.Is(err, store.ErrConflict) {
+		pair, err = e.store.Get(ctx, secretKey)
+		return pair.Value, err
+	}
+	return fresh, err
+}

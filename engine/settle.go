@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+// settling is an ack, nack or extend: a batch of items that name deliveries by receipt.
+type settling struct {
+	verb string
+	n    int
+	// strict refuses leases that have ended.
+	strict  bool
+	receipt func(i int) string
+	// item says what is to become of the i-th delivery, or why it cannot. Sequence and token are filled in.
+	item func(c *QueueConfig, i int, r receipt) (store.SettleItem, *Error)
+}
+
+// settled is what became of it: outcomes belong to the items whose result has no error.
+type settled struct {
+	queue    *queue
+	results  []ItemResult
+	outcomes []store.Outcome
+	// index is, for each outcome, the number of its item.
+	index []int
+}
+
+// settle judges each item on its own; one that is refused does not stop the others.
+func (e *Engine) settle(ctx context.Context, ref Ref, b settling) (settled, error) {
+	if b.n < 1 || b.n > MaxBatch {
+		return settled{}, invalid("", fmt.Sprintf("Give 1 to %d receipts; these are %d.", MaxBatch, b.n))
+	}
+	q, s, err := e.lookup(ctx, ref)
+	if err != nil {
+		return settled{}, err
+	}
+	for reloads := 0; ; reloads++ {
+		d := settled{queue: q, results: make([]ItemResult, b.n), index: make([]int, 0, b.n)}
+		items := e.collect(&d, &s.config, b)
+		if len(items) == 0 {
+			return d, nil
+		}
+		res, err := e.store.Settle(ctx, store.SettleParams{
+			Queue: q.id, Revision: uint64(s.revision), Items: items, Strict: b.strict,
+		})
+		if err == nil {
+			e.dueIn(q, res.NextDue)
+			d.outcomes = res.Outcomes
+			return d, nil
+		}
+		if !isStale(err) || reloads == maxReloads {
+			return settled{}, fromStore(fmt.Errorf("%s in %s: %w", b.verb, ref, err))
+		}
+		if q, s, err = e.reload(ctx, ref, s); err != nil {
+			return settled{}, err
+		}
+	}
+}
+
+// collect makes the store's items of all that can be read.
+func (e *Engine) collect(d *settled, c *QueueConfig, b settling) []store.SettleItem {
+	items := make([]store.SettleItem, 0, b.n)
+	receipts := e.stamps.checker()
+	for i := range b.n {
+		r, ok := receipts.open(d.queue.id, b.receipt(i))
+		if !ok {
+			d.results[i].Err = errReceiptInvalid
+			continue
+		}
+		item, err := b.item(c, i, r)
+		if err != nil {
+			d.results[i].Err = err
+			continue
+		}
+		item.Seq, item.Token = r.seq, r.token
+		items = append(items, item)
+		d.index = append(d.index, i)
+	}
+	return items
+}
+
+// refuse marks the items whose outcome is none of those wanted as lost, and counts the others.
+func (d *settled) refuse(wanted ...store.Outcome) (done, lost int) {
+	for i, o := range d.outcomes {
+		if isOneOf(o, wanted) {
+			done++
+			continue
+		}
+		d.results[d.index[i]].Err = errLeaseLost
+		lost++
+	}
+	return done, lost
+}
+
+func isOneOf(o store.Outcome, wanted []store.Outcome) bool {
+	for _, w := range wanted {
+		if o == w {
+			return true
+		}
+	}
+	return false
+}
+
+func count(outcomes []store.Outcome, of store.Outcome) int {
+	n := 0
+	for _, o := range outcomes {
+		if o == of {
+			n++
+		}
+	}
+	return n
+}

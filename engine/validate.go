@@ -1,0 +1,197 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	maxNameBytes   = 80
+	maxTenantBytes = 128
+	maxTags        = 50
+	maxTagBytes    = 128
+	maxTagValue    = 256
+	minRetention   = time.Second
+)
+
+func validName(field, name string) *Error {
+	if name == "" || len(name) > maxNameBytes {
+		return invalid(field, fmt.Sprintf("A queue's name has 1 to %d characters.", maxNameBytes))
+	}
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-':
+		default:
+			return invalid(field, "A queue's name has letters, digits, '_' and '-' only.")
+		}
+	}
+	return nil
+}
+
+func validRef(ref Ref) *Error {
+	if ref.Tenant == "" || len(ref.Tenant) > maxTenantBytes {
+		return invalid("tenant", fmt.Sprintf("A tenant's name has 1 to %d bytes.", maxTenantBytes))
+	}
+	return validName("name", ref.Name)
+}
+
+func validDuration(field string, d, least, most time.Duration) *Error {
+	if d < least || d > most {
+		return invalid(field, fmt.Sprintf("Give a duration from %v to %v.", least, most))
+	}
+	return nil
+}
+
+// firstError is the first that is not nil.
+func firstError(errs ...*Error) *Error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// validate checks the configuration of the queue named ref.
+func (c *QueueConfig) validate(ref Ref) *Error {
+	return firstError(
+		validRef(ref),
+		validDuration("visibility", c.Visibility, 0, MaxDuration),
+		validDuration("delay", c.Delay, 0, MaxDuration),
+		validDuration("retention", c.Retention, minRetention, MaxDuration),
+		validDuration("wait", c.Wait, 0, MaxWait),
+		c.validateSize(),
+		c.Retry.validate(),
+		c.DeadLetter.validate(ref),
+		validTags(c.Tags),
+	)
+}
+
+func (c *QueueConfig) validateSize() *Error {
+	if c.MaxMessageBytes < 1 || c.MaxMessageBytes > MaxMessageBytesLimit {
+		return invalid("max_message_bytes", fmt.Sprintf("Give a number from 1 to %d.", MaxMessageBytesLimit))
+	}
+	return nil
+}
+
+func (r *Retry) validate() *Error {
+	switch r.Policy {
+	case RetryNone, RetryFixed, RetryExponential:
+	default:
+		return invalid("retry.policy", "Give none, fixed or exponential.")
+	}
+	switch r.Jitter {
+	case JitterFull, JitterEqual, JitterNone:
+	default:
+		return invalid("retry.jitter", "Give full, equal or none.")
+	}
+	return firstError(
+		validDuration("retry.base", r.Base, 0, MaxDuration),
+		validDuration("retry.cap", r.Cap, 0, MaxDuration),
+	)
+}
+
+func (d *DeadLetter) validate(ref Ref) *Error {
+	if d.When != Eager && d.When != Lazy {
+		return invalid("dead_letter.when", "Give eager or lazy.")
+	}
+	if d.Queue == "" {
+		return nil
+	}
+	if d.Queue == ref.Name {
+		return invalid("dead_letter.queue", "A queue cannot be its own dead-letter queue; name another.")
+	}
+	return validName("dead_letter.queue", d.Queue)
+}
+
+func validTags(tags map[string]string) *Error {
+	if len(tags) > maxTags {
+		return invalid("tags", fmt.Sprintf("Give at most %d tags.", maxTags))
+	}
+	for name, value := range tags {
+		if name == "" || len(name) > maxTagBytes || len(value) > maxTagValue || !utf8.ValidString(name) || !utf8.ValidString(value) {
+			return invalid("tags", fmt.Sprintf("A tag's name has 1 to %d bytes and its value up to %d, in UTF-8.", maxTagBytes, maxTagValue))
+		}
+	}
+	return nil
+}
+
+// validate checks the i-th message of a request; size is its size.
+func (m *Message) validate(i int, size, most int64) *Error {
+	if size > most {
+		return &Error{
+			Code: CodeTooLarge, Field: messageField(i, "body"), Outcome: NotApplied,
+			Detail: fmt.Sprintf("Body and attributes have %d bytes and the queue's max_message_bytes is %d; send less or raise it.", size, most),
+		}
+	}
+	if err := validHeader(m.ContentType); err != "" {
+		return invalid(messageField(i, "content_type"), err)
+	}
+	if err := validHeader(m.TraceParent); err != "" {
+		return invalid(messageField(i, "traceparent"), err)
+	}
+	if m.Delay != nil && (*m.Delay < 0 || *m.Delay > MaxDuration) {
+		return validDuration(messageField(i, "delay"), *m.Delay, 0, MaxDuration)
+	}
+	if len(m.Attributes) > 0 {
+		return m.validateAttributes(i)
+	}
+	return nil
+}
+
+func messageField(i int, name string) string { return fmt.Sprintf("messages[%d].%s", i, name) }
+
+func validHeader(s string) string {
+	if len(s) > MaxHeaderBytes {
+		return fmt.Sprintf("Give at most %d bytes.", MaxHeaderBytes)
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) || !utf8.ValidString(s) {
+		return "Give text without control characters."
+	}
+	return ""
+}
+
+func (m *Message) validateAttributes(i int) *Error {
+	field := func(name string) string { return messageField(i, "attributes."+name) }
+	if len(m.Attributes) > MaxAttributes {
+		return invalid(messageField(i, "attributes"), fmt.Sprintf("Give at most %d attributes.", MaxAttributes))
+	}
+	for j := range m.Attributes {
+		a := &m.Attributes[j]
+		if a.Name == "" || len(a.Name) > MaxAttributeNameBytes || len(a.Type) > MaxAttributeNameBytes {
+			return invalid(field(a.Name[:min(len(a.Name), MaxAttributeNameBytes)]),
+				fmt.Sprintf("An attribute's name has 1 to %d bytes and its type at most as many.", MaxAttributeNameBytes))
+		}
+		if validHeader(a.Name) != "" || validHeader(a.Type) != "" {
+			return invalid(messageField(i, "attributes"), "An attribute's name and type have no control characters.")
+		}
+	}
+	if name, twice := repeatedName(m.Attributes); twice {
+		return invalid(field(name), "Give each attribute once.")
+	}
+	return nil
+}
+
+// repeatedName looks pairwise while that is cheaper than a map.
+func repeatedName(all []Attribute) (string, bool) {
+	if len(all) > 16 {
+		seen := make(map[string]struct{}, len(all))
+		for i := range all {
+			if _, ok := seen[all[i].Name]; ok {
+				return all[i].Name, true
+			}
+			seen[all[i].Name] = struct{}{}
+		}
+		return "", false
+	}
+	for i := range all {
+		for j := range i {
+			if all[i].Name == all[j].Name {
+				return all[i].Name, true
+			}
+		}
+	}
+	return "", false
+}
