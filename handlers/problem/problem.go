@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/dabba-mq/dabba/engine"
 )
 
 // ContentType is the media type of every error answer.
@@ -19,27 +21,16 @@ const ContentType = "application/problem+json"
 // typePrefix makes a code a URI, as RFC 9457 asks of "type". It names the kind of problem and leads nowhere.
 const typePrefix = "urn:dabba:problem:"
 
-// Outcome says what became of the change that was asked for.
-type Outcome string
-
-// The outcomes. NotApplied is safe to repeat, Applied must not be, and Unknown may only be repeated with the same
-// idempotency key.
-const (
-	NotApplied Outcome = "not_applied"
-	Applied    Outcome = "applied"
-	Unknown    Outcome = "unknown"
-)
-
 // Problem is one error answer. Status, Code and Detail are always set; the zero Outcome means NotApplied.
 type Problem struct {
 	Status int
 	// Code is one of the closed set in the API's documentation.
-	Code string
+	Code engine.Code
 	// Detail is a sentence for a person and says what to do next.
 	Detail string
 	// Field names the offending part of the request, if there is one.
 	Field   string
-	Outcome Outcome
+	Outcome engine.Outcome
 	// RetryAfter is shown for 429 and 503 and is at least one second there.
 	RetryAfter time.Duration
 	// Challenge is the WWW-Authenticate header of a 401.
@@ -48,26 +39,26 @@ type Problem struct {
 
 // body is the answer as it goes over the wire.
 type body struct {
-	Type      string  `json:"type"`
-	Title     string  `json:"title"`
-	Status    int     `json:"status"`
-	Detail    string  `json:"detail"`
-	Code      string  `json:"code"`
-	Field     string  `json:"field,omitempty"`
-	RequestID string  `json:"request_id"`
-	Outcome   Outcome `json:"outcome"`
+	Type      string         `json:"type"`
+	Title     string         `json:"title"`
+	Status    int            `json:"status"`
+	Detail    string         `json:"detail"`
+	Code      engine.Code    `json:"code"`
+	Field     string         `json:"field,omitempty"`
+	RequestID string         `json:"request_id"`
+	Outcome   engine.Outcome `json:"outcome"`
 }
 
 // Write answers with p. The request id is the one already set on the answer's headers. It reports nothing: a
 // client that is gone cannot be told about an error.
 func Write(w http.ResponseWriter, p Problem) {
 	if p.Outcome == "" {
-		p.Outcome = NotApplied
+		p.Outcome = engine.NotApplied
 	}
 	header := w.Header()
 	// A detail may quote what a client sent, and that need not have been valid UTF-8.
 	content, err := json.Marshal(body{
-		Type:      typePrefix + p.Code,
+		Type:      typePrefix + string(p.Code),
 		Title:     title(p.Status),
 		Status:    p.Status,
 		Detail:    p.Detail,

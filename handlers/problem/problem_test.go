@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/problem"
 )
 
@@ -22,7 +23,7 @@ func TestWriteAnswersWithEveryMember(t *testing.T) {
 		Code:       "unavailable",
 		Detail:     "a name with \xff in it",
 		Field:      "messages[2].delay",
-		Outcome:    problem.Unknown,
+		Outcome:    engine.Unknown,
 		RetryAfter: 1200 * time.Millisecond,
 	})
 

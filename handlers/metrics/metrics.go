@@ -1,0 +1,72 @@
+package metrics
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/dabba-mq/dabba/engine"
+)
+
+// Metrics is one registry with everything in it. All methods are safe for concurrent use.
+type Metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	fsync    prometheus.Histogram
+	waiting  atomic.Int64
+
+	mu     sync.RWMutex
+	queues map[engine.Ref]*counters
+}
+
+// New returns metrics that count nothing yet.
+func New() *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "dabba_http_requests_total",
+			Help: "HTTP requests answered, by route and status.",
+		}, []string{"method", "route", "status"}),
+		fsync: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "dabba_fsync_seconds",
+			Help:    "How long the store took to make a batch of writes durable.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16), // 0.1 ms to 3.3 s
+		}),
+		queues: map[engine.Ref]*counters{},
+	}
+	m.registry.MustRegister(
+		m.requests,
+		m.fsync,
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "dabba_waiting_receives",
+			Help: "Receives that wait for a message.",
+		}, func() float64 { return float64(m.waiting.Load()) }),
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		(*queueCounters)(m),
+	)
+	return m
+}
+
+// Fsync records how long one sync of the store took.
+func (m *Metrics) Fsync(took time.Duration) { m.fsync.Observe(took.Seconds()) }
+
+// Show adds the exact state of all queues, asked for with each scrape, which it fails if list does. It is called once,
+// before the first scrape.
+func (m *Metrics) Show(list func(context.Context) ([]engine.Queue, error)) {
+	m.registry.MustRegister(&queueStates{list: list})
+}
+
+// Handler answers scrapes.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		ErrorHandling:       promhttp.HTTPErrorOnError,
+		MaxRequestsInFlight: 4,
+	})
+}

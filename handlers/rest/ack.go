@@ -1,0 +1,47 @@
+package rest
+
+import (
+	"net/http"
+
+	"github.com/dabba-mq/dabba/engine"
+)
+
+// Ack removes messages that are done with.
+func (a *API) Ack(w http.ResponseWriter, r *http.Request) error {
+	ref, err := a.queue(r, "receive")
+	if err != nil {
+		return err
+	}
+	var req AckRequest
+	if err := a.decode(w, r, &req); err != nil {
+		return err
+	}
+	if req.Receipts == nil {
+		return invalid("receipts", "The list receipts is missing: give the receipts of the messages that are done.")
+	}
+	results, err := a.engine.Ack(r.Context(), ref, req.Receipts)
+	if err != nil {
+		return err
+	}
+	return replyResults(w, results)
+}
+
+// replyResults answers with what became of each item. A client that is gone may repeat.
+func replyResults(w http.ResponseWriter, results []engine.ItemResult) error {
+	out := newAnswer()
+	defer out.release()
+	b := append(out.bytes, `{"results":[`...)
+	for i, result := range results {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if result.Err == nil {
+			b = append(b, `{"ok":true}`...)
+			continue
+		}
+		b = append(appendItemError(append(b, '{'), result.Err), '}')
+	}
+	out.bytes = append(b, ']', '}')
+	_ = out.send(w, http.StatusOK)
+	return nil
+}

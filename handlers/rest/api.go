@@ -1,0 +1,97 @@
+package rest
+
+import (
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/auth"
+	"github.com/dabba-mq/dabba/handlers/middleware"
+)
+
+// Config is what the API needs. All of it is required but Principal.
+type Config struct {
+	Engine *engine.Engine
+	Log    *slog.Logger
+	// Bodies bounds the request bodies in memory.
+	Bodies *middleware.Budget
+	// Readiness is red while the server is stopping.
+	Readiness *Readiness
+	// Version is shown by info.
+	Version string
+	// Now is the clock of deadlines.
+	Now func() time.Time
+	// Principal says who a request comes from; nil means that no keys are configured and everyone may do everything.
+	Principal func(*http.Request) auth.Principal
+}
+
+// API is the set of handlers. All its methods are safe for concurrent use.
+type API struct {
+	engine    *engine.Engine
+	log       *slog.Logger
+	bodies    *middleware.Budget
+	readiness *Readiness
+	version   string
+	now       func() time.Time
+	principal func(*http.Request) auth.Principal
+}
+
+// New returns the API.
+func New(c Config) *API {
+	if c.Principal == nil {
+		anonymous := auth.Anonymous()
+		c.Principal = func(*http.Request) auth.Principal { return anonymous }
+	}
+	return &API{
+		engine:    c.Engine,
+		log:       c.Log,
+		bodies:    c.Bodies,
+		readiness: c.Readiness,
+		version:   c.Version,
+		now:       c.Now,
+		principal: c.Principal,
+	}
+}
+
+// Operation is one handler. An error it returns is answered as a problem, and nothing of an answer may have been
+// written by then.
+type Operation func(w http.ResponseWriter, r *http.Request) error
+
+// Handle makes an operation an http.HandlerFunc: the one place where errors become answers.
+func (a *API) Handle(op Operation) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := op(w, r); err != nil {
+			a.Refuse(w, r, err)
+		}
+	}
+}
+
+// queue is the queue in the path of a request whose sender may perform the action on it.
+func (a *API) queue(r *http.Request, action string) (engine.Ref, error) {
+	name := pathValue(r, "q")
+	p := a.principal(r)
+	if err := p.Require("queues", action, name); err != nil {
+		return engine.Ref{}, err
+	}
+	return engine.Ref{Tenant: p.Tenant, Name: name}, nil
+}
+
+// pathValue is a segment of the path, decoded. One that does not decode is left as it is, to be refused as a name.
+func pathValue(r *http.Request, name string) string {
+	v := r.PathValue(name)
+	if !strings.Contains(v, "%") {
+		return v
+	}
+	if decoded, err := url.PathUnescape(v); err == nil {
+		return decoded
+	}
+	return v
+}
+
+// RequireAdmin is nil if the caller may look at what belongs to all tenants.
+func (a *API) RequireAdmin(r *http.Request) error {
+	return a.principal(r).Require("admin", "*", "*")
+}

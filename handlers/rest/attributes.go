@@ -1,0 +1,109 @@
+package rest
+
+import (
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/dabba-mq/dabba/engine"
+)
+
+// Attributes are named values beside a message's body, in order. On the wire they are an object from name to a
+// string, or to {"type", "value"} or {"type", "value_base64"} for typed ones.
+type Attributes []engine.Attribute
+
+// typedAttribute is an attribute that says its type, or whose value is bytes.
+type typedAttribute struct {
+	Type        string  `json:"type"`
+	Value       *string `json:"value"`
+	ValueBase64 []byte  `json:"value_base64"`
+}
+
+// UnmarshalJSONFrom reads an object; null is none.
+func (a *Attributes) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	switch dec.PeekKind() {
+	case 'n':
+		*a = nil
+		return dec.SkipValue()
+	case '{':
+	default:
+		return &valueError{"must be an object from names to strings"}
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		attribute := engine.Attribute{Name: name.String()}
+		if err := readValue(dec, &attribute); err != nil {
+			return err
+		}
+		*a = append(*a, attribute)
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
+func readValue(dec *jsontext.Decoder, into *engine.Attribute) error {
+	switch dec.PeekKind() {
+	case '"':
+		token, err := dec.ReadToken()
+		into.Value = []byte(token.String())
+		return err
+	case '{':
+		var typed typedAttribute
+		if err := json.UnmarshalDecode(dec, &typed); err != nil {
+			return err
+		}
+		if (typed.Value == nil) == (typed.ValueBase64 == nil) {
+			return &valueError{"must have one of value and value_base64"}
+		}
+		into.Type, into.Value = typed.Type, typed.ValueBase64
+		if typed.Value != nil {
+			into.Value = []byte(*typed.Value)
+		}
+		return nil
+	default:
+		// Reading the value puts the name of the attribute into the error's position.
+		if err := dec.SkipValue(); err != nil {
+			return err
+		}
+		return &valueError{`must be a string or an object with "type" and "value"`}
+	}
+}
+
+// MarshalJSONTo writes what UnmarshalJSONFrom reads.
+func (a Attributes) MarshalJSONTo(enc *jsontext.Encoder) error {
+	return enc.WriteValue(appendAttributes(nil, a))
+}
+
+func appendAttributes(b []byte, attributes []engine.Attribute) []byte {
+	b = append(b, '{')
+	for i, a := range attributes {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, a.Name)
+		b = append(b, ':')
+		text := utf8.Valid(a.Value)
+		if a.Type == "" && text {
+			b = appendString(b, a.Value)
+			continue
+		}
+		b = append(b, `{"type":`...)
+		b = appendString(b, a.Type)
+		if text {
+			b = append(b, `,"value":`...)
+			b = appendString(b, a.Value)
+		} else {
+			b = append(b, `,"value_base64":`...)
+			b = appendBase64(b, a.Value)
+		}
+		b = append(b, '}')
+	}
+	return append(b, '}')
+}

@@ -1,0 +1,66 @@
+package rest
+
+import (
+	"net/http"
+
+	"github.com/dabba-mq/dabba/engine"
+)
+
+// Create makes a queue, or gives it a new configuration. What the request leaves out returns to its default.
+func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
+	ref, err := a.queue(r, "manage")
+	if err != nil {
+		return err
+	}
+	match, err := ifMatch(r)
+	if err != nil {
+		return err
+	}
+	patch, err := a.readPatch(w, r)
+	if err != nil {
+		return err
+	}
+	config, err := patch.alone()
+	if err != nil {
+		return err
+	}
+	q, created, err := a.engine.PutQueue(r.Context(), ref, config, match)
+	if err != nil {
+		return err
+	}
+	if !created {
+		return replyQueue(w, http.StatusOK, q)
+	}
+	w.Header().Set("Location", "/v1/queues/"+ref.Name)
+	return replyQueue(w, http.StatusCreated, q)
+}
+
+// readPatch reads a configuration, whole or in part.
+func (a *API) readPatch(w http.ResponseWriter, r *http.Request) (configPatch, error) {
+	if _, err := query(r); err != nil {
+		return nil, err
+	}
+	body, err := a.read(w, r, usual)
+	if err != nil {
+		return nil, err
+	}
+	defer body.release()
+	return decodePatch(body.bytes)
+}
+
+func replyQueue(w http.ResponseWriter, status int, q engine.Queue) error {
+	w.Header().Set("ETag", quoted(q.ETag))
+	return reply(w, status, queueOf(q))
+}
+
+func queueOf(q engine.Queue) Queue {
+	out := Queue{
+		Name:   q.Ref.Name,
+		Config: configOf(q.Config),
+		Counts: Counts(q.Counts),
+	}
+	if q.OldestAge >= 0 {
+		out.OldestAge = new(Duration(q.OldestAge))
+	}
+	return out
+}

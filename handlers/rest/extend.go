@@ -1,0 +1,57 @@
+package rest
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/dabba-mq/dabba/engine"
+)
+
+// Extend lets leases end later, as long as they still run.
+func (a *API) Extend(w http.ResponseWriter, r *http.Request) error {
+	ref, err := a.queue(r, "receive")
+	if err != nil {
+		return err
+	}
+	var req ExtendRequest
+	if err := a.decode(w, r, &req); err != nil {
+		return err
+	}
+	items, err := req.engine()
+	if err != nil {
+		return err
+	}
+	results, err := a.engine.Extend(r.Context(), ref, items)
+	if err != nil {
+		return err
+	}
+	return replyResults(w, results)
+}
+
+func (req *ExtendRequest) engine() ([]engine.ExtendItem, error) {
+	if err := oneList(req.Items != nil, req.Receipts != nil); err != nil {
+		return nil, err
+	}
+	if req.Items == nil {
+		if req.Visibility == nil {
+			return nil, invalid("visibility", "The visibility is missing: say how long the leases shall last from now.")
+		}
+		items := make([]engine.ExtendItem, len(req.Receipts))
+		for i, receipt := range req.Receipts {
+			items[i] = engine.ExtendItem{Receipt: receipt, Visibility: time.Duration(*req.Visibility)}
+		}
+		return items, nil
+	}
+	if req.Visibility != nil {
+		return nil, invalid("items", "With items, give the visibility in each of them.")
+	}
+	items := make([]engine.ExtendItem, len(req.Items))
+	for i, item := range req.Items {
+		if item.Visibility == nil {
+			return nil, invalid(fmt.Sprintf("items[%d].visibility", i), "The visibility is missing: say how long the lease shall last from now.")
+		}
+		items[i] = engine.ExtendItem{Receipt: item.Receipt, Visibility: time.Duration(*item.Visibility)}
+	}
+	return items, nil
+}

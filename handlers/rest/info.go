@@ -1,0 +1,31 @@
+package rest
+
+import (
+	"net/http"
+
+	"github.com/dabba-mq/dabba/engine"
+)
+
+// features are what this server can do beyond the plain verbs, for clients that talk to several versions.
+var features = []string{
+	"batch", "dead-letter", "etag", "idempotency-key", "long-poll", "raw-body", "retry-policy", "traceparent",
+}
+
+// Info describes the server.
+func (a *API) Info(w http.ResponseWriter, _ *http.Request) error {
+	s := a.engine.StoreInfo()
+	return reply(w, http.StatusOK, Info{
+		Version:  a.version,
+		Store:    s.Name,
+		Promise:  s.Promise,
+		Durable:  s.Durable,
+		Features: features,
+		Limits: Limits{
+			MaxBatch:        engine.MaxBatch,
+			MaxMessageBytes: engine.MaxMessageBytesLimit,
+			MaxAnswerBytes:  engine.MaxAnswerBytes,
+			MaxBodyBytes:    maxBody,
+			MaxWait:         Duration(engine.MaxWait),
+		},
+	})
+}

@@ -1,0 +1,57 @@
+package rest
+
+import (
+	"fmt"
+	"net/http"
+)
+
+const (
+	defaultPage = 100
+	maxPage     = 1000
+)
+
+// List shows the queues that the caller may read, by name. A page may have fewer than were asked for, even none,
+// and still have a cursor.
+func (a *API) List(w http.ResponseWriter, r *http.Request) error {
+	params, err := query(r, "prefix", "limit", "cursor")
+	if err != nil {
+		return err
+	}
+	limit, err := params.page()
+	if err != nil {
+		return err
+	}
+	after, err := decodeCursor(params["cursor"])
+	if err != nil {
+		return err
+	}
+	p := a.principal(r)
+	found, err := a.engine.Queues(r.Context(), p.Tenant, params["prefix"], after, limit)
+	if err != nil {
+		return err
+	}
+	page := QueueList{Queues: []Queue{}}
+	for _, q := range found {
+		if p.Allows("queues", "read", q.Ref.Name) {
+			page.Queues = append(page.Queues, queueOf(q))
+		}
+	}
+	if len(found) == limit {
+		page.Cursor = encodeCursor(found[limit-1].Ref.Name)
+	}
+	return reply(w, http.StatusOK, page)
+}
+
+// page is how many entries a list shows at a time.
+func (p parameters) page() (int, error) {
+	n, err := p.number("limit")
+	switch {
+	case err != nil:
+		return 0, err
+	case n == nil:
+		return defaultPage, nil
+	case *n < 1 || *n > maxPage:
+		return 0, invalid("limit", fmt.Sprintf("The query parameter \"limit\" must be from 1 to %d.", maxPage))
+	}
+	return *n, nil
+}

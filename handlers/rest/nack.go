@@ -1,0 +1,66 @@
+package rest
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/dabba-mq/dabba/engine"
+)
+
+// Nack gives messages back, to be delivered again as the retry policy or the request says, or to be dead.
+func (a *API) Nack(w http.ResponseWriter, r *http.Request) error {
+	ref, err := a.queue(r, "receive")
+	if err != nil {
+		return err
+	}
+	var req NackRequest
+	if err := a.decode(w, r, &req); err != nil {
+		return err
+	}
+	items, err := req.engine()
+	if err != nil {
+		return err
+	}
+	results, err := a.engine.Nack(r.Context(), ref, items)
+	if err != nil {
+		return err
+	}
+	return replyResults(w, results)
+}
+
+func (req *NackRequest) engine() ([]engine.NackItem, error) {
+	if err := oneList(req.Items != nil, req.Receipts != nil); err != nil {
+		return nil, err
+	}
+	if req.Items == nil {
+		items := make([]engine.NackItem, len(req.Receipts))
+		for i, receipt := range req.Receipts {
+			items[i] = engine.NackItem{Receipt: receipt, Reason: req.Reason, Delay: (*time.Duration)(req.Delay), Dead: req.Dead}
+		}
+		return items, nil
+	}
+	if req.Delay != nil || req.Reason != "" || req.Dead {
+		return nil, invalid("items", "With items, give delay, reason and dead in each of them.")
+	}
+	items := make([]engine.NackItem, len(req.Items))
+	for i, item := range req.Items {
+		items[i] = engine.NackItem{
+			Receipt: item.Receipt,
+			Reason:  item.Reason,
+			Delay:   (*time.Duration)(item.Delay),
+			Dead:    item.Dead,
+		}
+	}
+	return items, nil
+}
+
+// oneList refuses a request that has both or none of its two lists.
+func oneList(items, receipts bool) error {
+	switch {
+	case items && receipts:
+		return invalid("items", "Give either items or receipts, not both.")
+	case !items && !receipts:
+		return invalid("receipts", "The receipts are missing: give receipts, or items with a receipt each.")
+	}
+	return nil
+}

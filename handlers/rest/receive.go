@@ -1,0 +1,204 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dabba-mq/dabba/engine"
+)
+
+// undoTime is how long taking back an undelivered receive may take.
+const undoTime = 10 * time.Second
+
+// Receive leases messages, waiting for the first if asked to. What a client hung up on is given back uncounted.
+func (a *API) Receive(w http.ResponseWriter, r *http.Request) error {
+	ref, err := a.queue(r, "receive")
+	if err != nil {
+		return err
+	}
+	req, err := a.readReceive(w, r)
+	if err != nil {
+		return err
+	}
+	raw := wantsRaw(r)
+	if raw && req.Max > 1 {
+		return invalid("max", "A raw body is one message: ask for max=1, or for JSON.")
+	}
+	got, err := a.receive(w, r, ref, req)
+	if err != nil {
+		return err
+	}
+	if raw {
+		err = writeRaw(w, got)
+	} else {
+		err = writeReceived(w, got)
+	}
+	if err == nil && len(got.Messages) > 0 {
+		// The lease counts only once the last byte is out.
+		err = http.NewResponseController(w).Flush()
+	}
+	if err == nil {
+		err = r.Context().Err()
+	}
+	if err != nil {
+		a.undo(r, got)
+	}
+	return nil
+}
+
+// receive waits without the deadline under which the request was read: it would end a wait that is longer.
+func (a *API) receive(w http.ResponseWriter, r *http.Request, ref engine.Ref, req engine.ReceiveRequest) (*engine.Received, error) {
+	if req.Wait == nil || *req.Wait > 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	}
+	return a.engine.Receive(r.Context(), ref, req)
+}
+
+// undo gives messages back that the client did not get. It failing is like the client's crash after it got them: the
+// leases end by themselves.
+func (a *API) undo(r *http.Request, got *engine.Received) {
+	if len(got.Messages) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), undoTime)
+	defer cancel()
+	if err := got.Undo(ctx); err != nil {
+		a.log.WarnContext(ctx, "messages of a receive that was hung up on stay leased until their visibility ends",
+			"path", r.URL.Path, "messages", len(got.Messages), "error", err)
+	}
+}
+
+// readReceive takes each setting from the body, else from the query, else from a Prefer header.
+func (a *API) readReceive(w http.ResponseWriter, r *http.Request) (engine.ReceiveRequest, error) {
+	var req ReceiveRequest
+	body, err := a.read(w, r, usual)
+	if err != nil {
+		return engine.ReceiveRequest{}, err
+	}
+	err = decode(body.bytes, &req)
+	body.release() // a wait may be long
+	if err != nil {
+		return engine.ReceiveRequest{}, err
+	}
+	if err := req.fromQuery(r); err != nil {
+		return engine.ReceiveRequest{}, err
+	}
+	if req.Wait == nil {
+		req.Wait = preferredWait(r)
+	}
+	most := 1
+	if req.Max != nil {
+		if most = *req.Max; most < 1 {
+			return engine.ReceiveRequest{}, invalid("max", "The field \"max\" must be from 1 to 1000.")
+		}
+	}
+	return engine.ReceiveRequest{
+		Max:        most,
+		Wait:       (*time.Duration)(req.Wait),
+		Visibility: (*time.Duration)(req.Visibility),
+		Consumer:   req.Consumer,
+	}, nil
+}
+
+func (req *ReceiveRequest) fromQuery(r *http.Request) error {
+	params, err := query(r, "max", "wait", "visibility", "consumer")
+	if err != nil || params == nil {
+		return err
+	}
+	for name, given := range map[string]bool{
+		"max":        req.Max != nil,
+		"wait":       req.Wait != nil,
+		"visibility": req.Visibility != nil,
+		"consumer":   req.Consumer != "",
+	} {
+		if _, again := params[name]; again && given {
+			return invalid(name, "Give "+name+" in the body or in the query, not in both.")
+		}
+	}
+	if n, err := params.number("max"); err != nil {
+		return err
+	} else if n != nil {
+		req.Max = n
+	}
+	if d, err := params.duration("wait"); err != nil {
+		return err
+	} else if d != nil {
+		req.Wait = d
+	}
+	if d, err := params.duration("visibility"); err != nil {
+		return err
+	} else if d != nil {
+		req.Visibility = d
+	}
+	if consumer, ok := params["consumer"]; ok {
+		req.Consumer = consumer
+	}
+	return nil
+}
+
+// preferredWait is the wait of a Prefer header (RFC 7240, section 4.3: whole seconds), or nil. Preferences that are
+// not understood are passed over, as the RFC says.
+func preferredWait(r *http.Request) *Duration {
+	for _, header := range r.Header["Prefer"] {
+		for preference := range strings.SplitSeq(header, ",") {
+			preference, _, _ = strings.Cut(preference, ";")
+			name, value, _ := strings.Cut(preference, "=")
+			if !strings.EqualFold(strings.TrimSpace(name), "wait") {
+				continue
+			}
+			if d, ok := parseDuration(strings.Trim(strings.TrimSpace(value), `"`)); ok && d >= 0 {
+				return new(Duration(min(d, engine.MaxWait)))
+			}
+		}
+	}
+	return nil
+}
+
+func writeReceived(w http.ResponseWriter, got *engine.Received) error {
+	out := newAnswer()
+	defer out.release()
+	b := append(out.bytes, `{"messages":[`...)
+	for i := range got.Messages {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendMessage(b, &got.Messages[i])
+	}
+	out.bytes = append(b, ']', '}')
+	return out.send(w, http.StatusOK)
+}
+
+func appendMessage(b []byte, d *engine.Delivery) []byte {
+	b = appendID(append(b, `{"id":`...), d.ID)
+	b = appendString(append(b, `,"receipt":`...), d.Receipt)
+	if utf8.Valid(d.Body) {
+		b = appendString(append(b, `,"body":`...), d.Body)
+	} else {
+		b = appendBase64(append(b, `,"body_base64":`...), d.Body)
+	}
+	if d.ContentType != "" {
+		b = appendString(append(b, `,"content_type":`...), d.ContentType)
+	}
+	b = appendAttributes(append(b, `,"attributes":`...), d.Attributes)
+	b = appendUint(append(b, `,"receives":`...), uint64(d.Receives))
+	b = appendTime(append(b, `,"sent_at":`...), d.SentAt)
+	if d.TraceParent != "" {
+		b = appendString(append(b, `,"traceparent":`...), d.TraceParent)
+	}
+	b = appendUint(append(b, `,"lease":{"token":`...), d.Lease.Token)
+	b = appendTime(append(b, `,"expires_at":`...), d.Lease.ExpiresAt)
+	b = append(b, '}')
+	if o := d.Origin; o != nil {
+		b = appendString(append(b, `,"origin":{"queue":`...), o.Queue)
+		if o.Reason != "" {
+			b = appendString(append(b, `,"reason":`...), o.Reason)
+		}
+		b = appendUint(append(b, `,"receives":`...), uint64(o.Receives))
+		b = appendTime(append(b, `,"moved_at":`...), o.MovedAt)
+		b = append(b, '}')
+	}
+	return append(b, '}')
+}

@@ -1,0 +1,199 @@
+package rest
+
+import (
+	"context"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dabba-mq/dabba/engine"
+)
+
+// Send appends one message or many to a queue. An answer means that they are durable.
+func (a *API) Send(w http.ResponseWriter, r *http.Request) error {
+	ref, err := a.queue(r, "send")
+	if err != nil {
+		return err
+	}
+	key, err := a.idempotencyKey(r)
+	if err != nil {
+		return err
+	}
+	body, err := a.read(w, r, a.sendLimit(ref))
+	if err != nil {
+		return err
+	}
+	defer body.release()
+
+	var messages []engine.Message
+	many := false
+	if isJSON(r) {
+		messages, many, err = readMessages(r, body.bytes)
+	} else {
+		messages, err = rawMessage(r, body.bytes)
+	}
+	if err != nil {
+		return err
+	}
+	if trace := traceParent(r); trace != "" {
+		for i := range messages {
+			messages[i].TraceParent = trace
+		}
+	}
+	sent, err := a.engine.Send(r.Context(), ref, engine.SendRequest{Messages: messages, Key: key})
+	if err != nil {
+		return err
+	}
+	if many {
+		return sentMany(w, sent)
+	}
+	return sentOne(w, sent)
+}
+
+// sendLimit is the most a send to the queue may be: its largest message in base64, and something around it.
+func (a *API) sendLimit(ref engine.Ref) limit {
+	return func(ctx context.Context) (int64, error) {
+		q, err := a.engine.Queue(ctx, ref)
+		if err != nil {
+			return 0, err
+		}
+		const around = 1 << 20
+		return max(maxBody, q.Config.MaxMessageBytes/3*4+around), nil
+	}
+}
+
+// isJSON says whether the body describes messages. One without a type does; any type but JSON is the message itself,
+// also those that are JSON of a certain kind, such as application/cloudevents+json.
+func isJSON(r *http.Request) bool {
+	given := r.Header["Content-Type"]
+	if len(given) == 0 || given[0] == "" || given[0] == "application/json" {
+		return true
+	}
+	media, _, err := mime.ParseMediaType(given[0])
+	if err != nil {
+		media, _, _ = strings.Cut(given[0], ";")
+		media = strings.ToLower(strings.TrimSpace(media))
+	}
+	return media == "application/json"
+}
+
+// readMessages reads what the body describes. The messages share memory with it.
+func readMessages(r *http.Request, body []byte) (messages []engine.Message, many bool, err error) {
+	if r.URL.RawQuery != "" {
+		if _, err := query(r); err != nil {
+			return nil, false, err
+		}
+	}
+	if messages, many, ok := scanSend(body); ok {
+		return messages, many, nil
+	}
+	return decodeSend(body)
+}
+
+// decodeSend is the strict decoder of sends: it takes everything that is allowed and explains what is not.
+func decodeSend(body []byte) (messages []engine.Message, many bool, err error) {
+	var req SendRequest
+	if err := decode(body, &req); err != nil {
+		return nil, false, err
+	}
+	if req.Messages == nil {
+		one, err := req.NewMessage.engine("")
+		return []engine.Message{one}, false, err
+	}
+	if !req.NewMessage.empty() {
+		return nil, false, invalid("messages", "Give either one message or the list messages, not both.")
+	}
+	messages = make([]engine.Message, len(req.Messages))
+	for i, m := range req.Messages {
+		if messages[i], err = m.engine("messages[" + strconv.Itoa(i) + "]."); err != nil {
+			return nil, true, err
+		}
+	}
+	return messages, true, nil
+}
+
+func (m *NewMessage) empty() bool {
+	return m.Body == nil && m.BodyBase64 == nil && m.Attributes == nil && m.Delay == nil && m.DeliverAt == nil
+}
+
+// engine is the message as the engine takes it; at is where it stands in the request.
+func (m *NewMessage) engine(at string) (engine.Message, error) {
+	out := engine.Message{
+		Body:       m.BodyBase64,
+		Attributes: m.Attributes,
+		Delay:      (*time.Duration)(m.Delay),
+		DeliverAt:  m.DeliverAt,
+	}
+	switch {
+	case m.Body != nil && m.BodyBase64 != nil:
+		return out, invalid(at+"body", "Give the message either as body or as body_base64, not both.")
+	case m.Body != nil:
+		out.Body = []byte(*m.Body)
+	case m.BodyBase64 == nil:
+		return out, invalid(at+"body", "The message is missing: give it as body (a string) or body_base64 (bytes).")
+	}
+	return out, nil
+}
+
+func sentOne(w http.ResponseWriter, sent engine.SendAnswer) error {
+	one := sent.Outcomes[0]
+	if one.Err != nil {
+		return fieldOf(one.Err, "messages[0].", "")
+	}
+	out := newAnswer()
+	defer out.release()
+	out.bytes = appendSent(append(out.bytes, '{'), one.ID, sent.Duplicate)
+	_ = out.send(w, http.StatusOK) // a client that is gone repeats with its key
+	return nil
+}
+
+func sentMany(w http.ResponseWriter, sent engine.SendAnswer) error {
+	out := newAnswer()
+	defer out.release()
+	b := append(out.bytes, `{"results":[`...)
+	for i, o := range sent.Outcomes {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '{')
+		if o.Err != nil {
+			b = append(appendItemError(b, o.Err), '}')
+		} else {
+			b = appendSent(b, o.ID, sent.Duplicate)
+		}
+	}
+	b = append(b, ']')
+	if sent.Duplicate {
+		b = append(b, `,"duplicate":true`...)
+	}
+	out.bytes = append(b, '}')
+	_ = out.send(w, http.StatusOK) // a client that is gone repeats with its key
+	return nil
+}
+
+// appendSent appends the rest of an object that holds an id.
+func appendSent(b []byte, id engine.MessageID, duplicate bool) []byte {
+	b = appendID(append(b, `"id":`...), id)
+	if duplicate {
+		b = append(b, `,"duplicate":true`...)
+	}
+	return append(b, '}')
+}
+
+func appendID(b []byte, id engine.MessageID) []byte {
+	b = append(b, '"')
+	b, _ = id.AppendText(b) // never fails
+	return append(b, '"')
+}
+
+// appendItemError appends the member that says why an item was refused.
+func appendItemError(b []byte, err *engine.Error) []byte {
+	b = appendString(append(b, `"error":{"code":`...), string(err.Code))
+	b = appendString(append(b, `,"detail":`...), err.Detail)
+	if err.Field != "" {
+		b = appendString(append(b, `,"field":`...), err.Field)
+	}
+	return append(b, '}')
+}

@@ -1,0 +1,13 @@
+package rest
+
+import "net/http"
+
+// WhoAmI says who the server takes the caller for.
+func (a *API) WhoAmI(w http.ResponseWriter, r *http.Request) error {
+	p := a.principal(r)
+	identity := Identity{Tenant: p.Tenant, Subject: p.Subject, Scopes: p.Scopes()}
+	if !p.Expires.IsZero() {
+		identity.ExpiresAt = new(p.Expires.UTC())
+	}
+	return reply(w, http.StatusOK, identity)
+}

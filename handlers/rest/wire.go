@@ -1,0 +1,222 @@
+package rest
+
+import (
+	"time"
+
+	"github.com/dabba-mq/dabba/engine"
+)
+
+// Queue is a queue on the wire.
+type Queue struct {
+	Name   string      `json:"name" validate:"required" example:"orders"`
+	Config QueueConfig `json:"config" validate:"required"`
+	Counts Counts      `json:"counts" validate:"required"`
+	// The age of the oldest ready message since it first became available here; null when none is ready.
+	OldestAge *Duration `json:"oldest_age" validate:"required" swaggertype:"string" extensions:"x-nullable" example:"12s"`
+}
+
+// Counts are exact and agree with one another.
+type Counts struct {
+	Ready   int64 `json:"ready" validate:"required"`
+	Leased  int64 `json:"leased" validate:"required"`
+	Delayed int64 `json:"delayed" validate:"required"`
+	Dead    int64 `json:"dead" validate:"required"`
+	// Bodies and attributes of all of them.
+	Bytes int64 `json:"bytes" validate:"required"`
+}
+
+// QueueList is one page of queues.
+type QueueList struct {
+	Queues []Queue `json:"queues" validate:"required"`
+	// Where the next page starts; absent on the last one.
+	Cursor string `json:"cursor,omitzero"`
+}
+
+// SendRequest is one message, or many in messages.
+type SendRequest struct {
+	NewMessage `json:",inline"`
+	Messages   []NewMessage `json:"messages,omitzero"`
+}
+
+// NewMessage is one message to send: body or body_base64 is required.
+type NewMessage struct {
+	// The message as text.
+	Body *string `json:"body,omitzero" example:"hello"`
+	// The message as bytes.
+	BodyBase64 []byte     `json:"body_base64,omitzero" swaggertype:"string" format:"base64" example:"aGVsbG8="`
+	Attributes Attributes `json:"attributes,omitzero" swaggertype:"object"`
+	// Holds the message back for this long instead of the queue's delay.
+	Delay *Duration `json:"delay,omitzero" swaggertype:"string" example:"30s"`
+	// Holds the message back until then; the later of the two counts.
+	DeliverAt *time.Time `json:"deliver_at,omitzero" format:"date-time" example:"2026-11-29T16:50:00Z"`
+}
+
+// SendAnswer is the answer to one message.
+type SendAnswer struct {
+	ID string `json:"id" validate:"required" example:"0e4f7a52-5f0c-8d1e-93a4-6c0e1c8f7b21"`
+	// The idempotency key was used before; this is what happened then.
+	Duplicate bool `json:"duplicate,omitzero"`
+}
+
+// SendManyAnswer has a result for each message, in order.
+type SendManyAnswer struct {
+	Results   []SendResult `json:"results" validate:"required"`
+	Duplicate bool         `json:"duplicate,omitzero"`
+}
+
+// SendResult is the id of an accepted message, or why it was refused.
+type SendResult struct {
+	ID        string     `json:"id,omitzero"`
+	Duplicate bool       `json:"duplicate,omitzero"`
+	Error     *ItemError `json:"error,omitzero"`
+}
+
+// ItemError says why one item of a request was refused.
+type ItemError struct {
+	Code   engine.Code `json:"code" validate:"required" swaggertype:"string" example:"lease_lost"`
+	Detail string      `json:"detail" validate:"required"`
+	Field  string      `json:"field,omitzero"`
+}
+
+// ReceiveRequest says how many messages to lease and how long to wait for the first.
+type ReceiveRequest struct {
+	// From 1 to 1000.
+	Max *int `json:"max,omitzero" example:"10"`
+	// Defaults to the queue's.
+	Wait *Duration `json:"wait,omitzero" swaggertype:"string" example:"20s"`
+	// Defaults to the queue's.
+	Visibility *Duration `json:"visibility,omitzero" swaggertype:"string" example:"30s"`
+	// Free text that names the receiver.
+	Consumer string `json:"consumer,omitzero" example:"worker-7"`
+}
+
+// ReceiveAnswer holds the leased messages, oldest first; none is not an error.
+type ReceiveAnswer struct {
+	Messages []Message `json:"messages" validate:"required"`
+}
+
+// Message is one delivery.
+type Message struct {
+	ID string `json:"id" validate:"required" example:"0e4f7a52-5f0c-8d1e-93a4-6c0e1c8f7b21"`
+	// The proof of this delivery, for ack, nack and extend.
+	Receipt string `json:"receipt" validate:"required"`
+	// The body, if it is valid UTF-8.
+	Body *string `json:"body,omitzero" example:"hello"`
+	// The body otherwise.
+	BodyBase64  []byte     `json:"body_base64,omitzero" swaggertype:"string" format:"base64"`
+	ContentType string     `json:"content_type,omitzero" example:"image/jpeg"`
+	Attributes  Attributes `json:"attributes" validate:"required" swaggertype:"object"`
+	// Deliveries over the message's whole life, this one included.
+	Receives    uint32    `json:"receives" validate:"required" example:"1"`
+	SentAt      time.Time `json:"sent_at" validate:"required" format:"date-time"`
+	TraceParent string    `json:"traceparent,omitzero"`
+	Lease       Lease     `json:"lease" validate:"required"`
+	// Set for a message that came from another queue as a dead letter.
+	Origin *Origin `json:"origin,omitzero"`
+}
+
+// Lease is the right to settle one delivery.
+type Lease struct {
+	// Rises with every delivery of the queue.
+	Token     uint64    `json:"token" validate:"required"`
+	ExpiresAt time.Time `json:"expires_at" validate:"required" format:"date-time"`
+}
+
+// Origin says where a dead letter came from.
+type Origin struct {
+	Queue string `json:"queue" validate:"required" example:"orders"`
+	// The reason of the last nack.
+	Reason string `json:"reason,omitzero"`
+	// Deliveries before it came here.
+	Receives uint32    `json:"receives" validate:"required"`
+	MovedAt  time.Time `json:"moved_at" validate:"required" format:"date-time"`
+}
+
+// AckRequest names deliveries that are done with.
+type AckRequest struct {
+	Receipts []string `json:"receipts" validate:"required"`
+}
+
+// NackRequest gives deliveries back: as items, or as receipts that share a delay and a reason.
+type NackRequest struct {
+	Items    []NackItem `json:"items,omitzero"`
+	Receipts []string   `json:"receipts,omitzero"`
+	// Replaces the queue's retry policy, for receipts.
+	Delay  *Duration `json:"delay,omitzero" swaggertype:"string" example:"10s"`
+	Reason string    `json:"reason,omitzero"`
+	// Rejects the messages for good, for receipts.
+	Dead bool `json:"dead,omitzero"`
+}
+
+// NackItem gives one delivery back.
+type NackItem struct {
+	Receipt string `json:"receipt" validate:"required"`
+	// Kept with the message and shown on its dead letter.
+	Reason string `json:"reason,omitzero" example:"no stock"`
+	// Replaces the queue's retry policy.
+	Delay *Duration `json:"delay,omitzero" swaggertype:"string" example:"10s"`
+	// Rejects the message: it will not be delivered from this queue again.
+	Dead bool `json:"dead,omitzero"`
+}
+
+// ExtendRequest lets leases end later: as items, or as receipts that share a visibility.
+type ExtendRequest struct {
+	Items    []ExtendItem `json:"items,omitzero"`
+	Receipts []string     `json:"receipts,omitzero"`
+	// From now, for receipts.
+	Visibility *Duration `json:"visibility,omitzero" swaggertype:"string" example:"60s"`
+}
+
+// ExtendItem lets one lease end later.
+type ExtendItem struct {
+	Receipt string `json:"receipt" validate:"required"`
+	// From now.
+	Visibility *Duration `json:"visibility" validate:"required" swaggertype:"string" example:"60s"`
+}
+
+// Results has what became of each item, in order.
+type Results struct {
+	Results []Result `json:"results" validate:"required"`
+}
+
+// Result is ok, or why the item was refused.
+type Result struct {
+	OK    bool       `json:"ok,omitzero"`
+	Error *ItemError `json:"error,omitzero"`
+}
+
+// Info describes the server.
+type Info struct {
+	Version string `json:"version" validate:"required" example:"0.1.0"`
+	// The kind of store.
+	Store string `json:"store" validate:"required" example:"segment"`
+	// What an acknowledgement survives.
+	Promise string `json:"promise" validate:"required"`
+	// Whether data survives the process.
+	Durable  bool     `json:"durable" validate:"required"`
+	Features []string `json:"features" validate:"required"`
+	Limits   Limits   `json:"limits" validate:"required"`
+}
+
+// Limits hold for every queue.
+type Limits struct {
+	MaxBatch        int      `json:"max_batch" validate:"required" example:"1000"`
+	MaxMessageBytes int64    `json:"max_message_bytes" validate:"required" example:"67108864"`
+	MaxAnswerBytes  int64    `json:"max_answer_bytes" validate:"required" example:"16777216"`
+	MaxBodyBytes    int64    `json:"max_body_bytes" validate:"required" example:"16777216"`
+	MaxWait         Duration `json:"max_wait" validate:"required" swaggertype:"string" example:"1h"`
+}
+
+// Identity is who the server takes the caller for.
+type Identity struct {
+	Tenant  string   `json:"tenant" validate:"required" example:"default"`
+	Subject string   `json:"subject" validate:"required" example:"worker-7"`
+	Scopes  []string `json:"scopes" validate:"required" example:"queues:receive:orders"`
+	// When the token ends; absent for never.
+	ExpiresAt *time.Time `json:"expires_at,omitzero" format:"date-time"`
+}
+
+// Status says that a check went well.
+type Status struct {
+	Status string `json:"status" validate:"required" example:"ok"`
+}
