@@ -1,0 +1,141 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/internal/record"
+)
+
+// firstRead is how much is read of a record whose length is not known.
+const firstRead = 4096
+
+// Read returns the record at a position that Placed, replay or a [Writer] gave, once it was published as durable. The
+// payload lies in buf if its capacity suffices, which it should by a record's size to make it a single read. Everything
+// is checked: an error that wraps [store.ErrCorrupt] names file and offset. [ErrReleased] means that the record has
+// moved or is gone.
+func (j *Journal) Read(pos Position, buf []byte) (record.Record, error) {
+	f, done, err := j.borrow(pos.File)
+	if err != nil {
+		return record.Record{}, err
+	}
+	defer done()
+	return f.read(pos.Offset, buf)
+}
+
+func (f *dataFile) read(offset uint32, buf []byte) (record.Record, error) {
+	if cap(buf) < record.HeaderSize {
+		buf = make([]byte, firstRead)
+	}
+	got, err := f.readSome(buf[:cap(buf)], offset)
+	if err != nil {
+		return record.Record{}, err
+	}
+	n, err := record.Length(got)
+	if err != nil {
+		return record.Record{}, f.corrupt(int64(offset), err)
+	}
+	if n > len(got) && int64(offset)+int64(n) <= f.end.Load() {
+		if got, err = f.readSome(make([]byte, n), offset); err != nil {
+			return record.Record{}, err
+		}
+	}
+	r, err := record.Parse(got, f.header.Salt, offset)
+	if err != nil {
+		return record.Record{}, f.corrupt(int64(offset), err)
+	}
+	return r, nil
+}
+
+// readSome fills buf from offset, as far as there is something to read.
+func (f *dataFile) readSome(buf []byte, offset uint32) ([]byte, error) {
+	n := min(int64(len(buf)), f.end.Load()-int64(offset))
+	if n < 0 {
+		n = 0
+	}
+	got, err := f.ReadAt(buf[:n], int64(offset))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read %s at %d: %w", fileName(f.number()), offset, err)
+	}
+	return buf[:got], nil
+}
+
+func (f *dataFile) corrupt(offset int64, err error) error {
+	return fmt.Errorf("%w: %s at %d: %w", store.ErrCorrupt, fileName(f.number()), offset, err)
+}
+
+// Walk calls fn for the record at from and for each one that follows it in the file, until fn returns false or the file
+// ends. The payload is valid only during the call. Errors are those of [Journal.Read], or that of fn.
+func (j *Journal) Walk(from Position, fn func(lsn LSN, pos Position, r record.Record) (bool, error)) error {
+	f, done, err := j.borrow(from.File)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return f.walk(from.Offset, fn)
+}
+
+func (f *dataFile) walk(offset uint32, fn func(lsn LSN, pos Position, r record.Record) (bool, error)) error {
+	w := window{f: f, end: f.end.Load()}
+	for at := int64(offset); at < w.end; {
+		r, err := f.recordAt(&w, at)
+		if err != nil {
+			return err
+		}
+		more, err := fn(r.LSN, Position{File: f.number(), Offset: uint32(at)}, r)
+		if !more || err != nil {
+			return err
+		}
+		at += int64(r.Size())
+		if !r.Last {
+			at = record.Align(at)
+			continue
+		}
+		if at, err = f.nextBatch(&w, record.Blocks(at)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordAt reads the record at this offset. It is valid until the window is used again.
+func (f *dataFile) recordAt(w *window, at int64) (record.Record, error) {
+	head, err := w.bytes(at, record.HeaderSize)
+	if err != nil {
+		return record.Record{}, fmt.Errorf("read %s at %d: %w", fileName(f.number()), at, err)
+	}
+	n, err := record.Length(head)
+	if err != nil {
+		return record.Record{}, f.corrupt(at, err)
+	}
+	b, err := w.bytes(at, n)
+	if err != nil {
+		return record.Record{}, fmt.Errorf("read %s at %d: %w", fileName(f.number()), at, err)
+	}
+	r, err := record.Parse(b, f.header.Salt, uint32(at))
+	if err != nil {
+		return record.Record{}, f.corrupt(at, err)
+	}
+	return r, nil
+}
+
+// nextBatch returns the offset of the first record of the batch at this offset, or the window's end if none follows.
+func (f *dataFile) nextBatch(w *window, at int64) (int64, error) {
+	if at >= w.end {
+		return w.end, nil
+	}
+	b, err := w.bytes(at, record.BatchHeaderSize)
+	if err != nil {
+		return 0, fmt.Errorf("read %s at %d: %w", fileName(f.number()), at, err)
+	}
+	h, err := record.ParseBatchHeader(b, f.header.Salt, f.number(), uint32(at))
+	switch {
+	case err != nil:
+		return 0, f.corrupt(at, err)
+	case h.Count == 0:
+		return w.end, nil
+	}
+	return at + record.BatchHeaderSize, nil
+}
