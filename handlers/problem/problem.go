@@ -37,16 +37,20 @@ type Problem struct {
 	Challenge string
 }
 
-// body is the answer as it goes over the wire.
-type body struct {
-	Type      string         `json:"type"`
-	Title     string         `json:"title"`
-	Status    int            `json:"status"`
-	Detail    string         `json:"detail"`
-	Code      engine.Code    `json:"code"`
-	Field     string         `json:"field,omitempty"`
-	RequestID string         `json:"request_id"`
-	Outcome   engine.Outcome `json:"outcome"`
+// Document is a problem on the wire.
+type Document struct {
+	// A URI that names the kind of problem and leads nowhere.
+	Type   string `json:"type" validate:"required" example:"urn:dabba:problem:not_found"`
+	Title  string `json:"title" validate:"required" example:"Not Found"`
+	Status int    `json:"status" validate:"required" example:"404"`
+	// What to do next, for a person.
+	Detail string      `json:"detail" validate:"required"`
+	Code   engine.Code `json:"code" validate:"required" swaggertype:"string" example:"not_found"`
+	// The part of the request at fault.
+	Field     string `json:"field,omitempty" example:"messages[2].delay"`
+	RequestID string `json:"request_id" validate:"required"`
+	// What became of the change: not_applied is safe to repeat, unknown only with the same idempotency key.
+	Outcome engine.Outcome `json:"outcome" validate:"required" swaggertype:"string" enums:"not_applied,applied,unknown" example:"not_applied"`
 }
 
 // Write answers with p. The request id is the one already set on the answer's headers. It reports nothing: a
@@ -57,7 +61,7 @@ func Write(w http.ResponseWriter, p Problem) {
 	}
 	header := w.Header()
 	// A detail may quote what a client sent, and that need not have been valid UTF-8.
-	content, err := json.Marshal(body{
+	content, err := json.Marshal(Document{
 		Type:      typePrefix + string(p.Code),
 		Title:     title(p.Status),
 		Status:    p.Status,

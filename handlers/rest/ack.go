@@ -7,6 +7,19 @@ import (
 )
 
 // Ack removes messages that are done with.
+//
+// @Summary Ack messages
+// @Description Removes messages that are done with. Repeating an ack is harmless.
+// @ID ack
+// @Tags messages
+// @Accept json
+// @Produce json
+// @Param q path string true "Queue name"
+// @Param request body AckRequest true "The receipts"
+// @Success 200 {object} Results
+// @Failure default {object} problem.Document
+// @Security bearer
+// @Router /v1/queues/{q}/ack [post]
 func (a *API) Ack(w http.ResponseWriter, r *http.Request) error {
 	ref, err := a.queue(r, "receive")
 	if err != nil {

@@ -3,6 +3,21 @@ package rest
 import "net/http"
 
 // Change sets some of a queue's configuration and leaves the rest (a JSON merge patch, RFC 7396).
+//
+// @Summary Change some of a queue's configuration
+// @Description A JSON merge patch (RFC 7396): fields that are left out stay as they are, null returns one to its default.
+// @ID patchQueue
+// @Tags queues
+// @Accept json
+// @Produce json
+// @Param q path string true "Queue name"
+// @Param If-Match header string false "Only if the queue has this ETag; * for one that exists"
+// @Param config body QueueConfig false "The changes"
+// @Success 200 {object} Queue
+// @Header 200 {string} ETag "Names this state of the configuration"
+// @Failure default {object} problem.Document
+// @Security bearer
+// @Router /v1/queues/{q} [patch]
 func (a *API) Change(w http.ResponseWriter, r *http.Request) error {
 	ref, err := a.queue(r, "manage")
 	if err != nil {

@@ -7,6 +7,22 @@ import (
 )
 
 // Create makes a queue, or gives it a new configuration. What the request leaves out returns to its default.
+//
+// @Summary Create or replace a queue
+// @Description Makes a queue, or gives it a new configuration. Fields that are left out return to their defaults.
+// @ID putQueue
+// @Tags queues
+// @Accept json
+// @Produce json
+// @Param q path string true "Queue name: letters, digits, - and _, at most 80"
+// @Param If-Match header string false "Only if the queue has this ETag; * for one that exists"
+// @Param config body QueueConfig false "The configuration"
+// @Success 200 {object} Queue "Changed, or the same"
+// @Success 201 {object} Queue "Created"
+// @Header 200,201 {string} ETag "Names this state of the configuration"
+// @Failure default {object} problem.Document
+// @Security bearer
+// @Router /v1/queues/{q} [put]
 func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 	ref, err := a.queue(r, "manage")
 	if err != nil {

@@ -3,6 +3,18 @@ package rest
 import "net/http"
 
 // Delete removes a queue for ever.
+//
+// @Summary Delete a queue
+// @Description For ever. Refused with 409 while messages remain or another queue names it as dead-letter queue, unless forced.
+// @ID deleteQueue
+// @Tags queues
+// @Produce json
+// @Param q path string true "Queue name"
+// @Param force query bool false "Delete whatever is in it"
+// @Success 204 "Deleted"
+// @Failure default {object} problem.Document
+// @Security bearer
+// @Router /v1/queues/{q} [delete]
 func (a *API) Delete(w http.ResponseWriter, r *http.Request) error {
 	ref, err := a.queue(r, "manage")
 	if err != nil {

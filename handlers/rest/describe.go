@@ -3,6 +3,18 @@ package rest
 import "net/http"
 
 // Describe shows a queue's configuration and its live, exact counts.
+//
+// @Summary Show a queue
+// @Description Its configuration and its live, exact counts. The ETag header names the configuration.
+// @ID getQueue
+// @Tags queues
+// @Produce json
+// @Param q path string true "Queue name"
+// @Success 200 {object} Queue
+// @Header 200 {string} ETag "Names this state of the configuration"
+// @Failure default {object} problem.Document
+// @Security bearer
+// @Router /v1/queues/{q} [get]
 func (a *API) Describe(w http.ResponseWriter, r *http.Request) error {
 	ref, err := a.queue(r, "read")
 	if err != nil {

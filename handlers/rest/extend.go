@@ -9,6 +9,19 @@ import (
 )
 
 // Extend lets leases end later, as long as they still run.
+//
+// @Summary Extend leases
+// @Description Lets leases end later. One that has ended, or whose message was delivered again, is refused (lease_lost).
+// @ID extend
+// @Tags messages
+// @Accept json
+// @Produce json
+// @Param q path string true "Queue name"
+// @Param request body ExtendRequest true "The deliveries"
+// @Success 200 {object} Results
+// @Failure default {object} problem.Document
+// @Security bearer
+// @Router /v1/queues/{q}/extend [post]
 func (a *API) Extend(w http.ResponseWriter, r *http.Request) error {
 	ref, err := a.queue(r, "receive")
 	if err != nil {

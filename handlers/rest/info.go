@@ -12,6 +12,15 @@ var features = []string{
 }
 
 // Info describes the server.
+//
+// @Summary Describe the server
+// @ID info
+// @Tags server
+// @Produce json
+// @Success 200 {object} Info
+// @Failure default {object} problem.Document
+// @Security bearer
+// @Router /v1/info [get]
 func (a *API) Info(w http.ResponseWriter, _ *http.Request) error {
 	s := a.engine.StoreInfo()
 	return reply(w, http.StatusOK, Info{

@@ -8,6 +8,19 @@ import (
 )
 
 // Nack gives messages back, to be delivered again as the retry policy or the request says, or to be dead.
+//
+// @Summary Nack messages
+// @Description Gives messages back. Without a delay the queue's retry policy says when they are delivered again; with "dead" they never are.
+// @ID nack
+// @Tags messages
+// @Accept json
+// @Produce json
+// @Param q path string true "Queue name"
+// @Param request body NackRequest true "The deliveries"
+// @Success 200 {object} Results
+// @Failure default {object} problem.Document
+// @Security bearer
+// @Router /v1/queues/{q}/nack [post]
 func (a *API) Nack(w http.ResponseWriter, r *http.Request) error {
 	ref, err := a.queue(r, "receive")
 	if err != nil {

@@ -19,6 +19,14 @@ type Readiness struct{ stopping atomic.Bool }
 func (s *Readiness) Stop() { s.stopping.Store(true) }
 
 // Ready says whether the store can serve and the server is not stopping.
+//
+// @Summary Say whether the server can serve
+// @ID ready
+// @Tags server
+// @Produce json
+// @Success 200 {object} Status
+// @Failure 503 {object} problem.Document
+// @Router /readyz [get]
 func (a *API) Ready(w http.ResponseWriter, r *http.Request) error {
 	if a.readiness.stopping.Load() {
 		return &engine.Error{

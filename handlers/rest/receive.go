@@ -14,6 +14,25 @@ import (
 const undoTime = 10 * time.Second
 
 // Receive leases messages, waiting for the first if asked to. What a client hung up on is given back uncounted.
+//
+// @Summary Receive messages
+// @Description Leases up to max messages, oldest first, and waits for the first if there is none. Every field may be a query parameter instead. With Accept: application/octet-stream and max=1 the answer is the message's body, with Dabba-Id, Dabba-Receipt, Dabba-Receives and Dabba-Attr-<name> headers, or 204. A client that hangs up before the answer is fully written leases nothing.
+// @ID receive
+// @Tags messages
+// @Accept json
+// @Produce json,octet-stream
+// @Param q path string true "Queue name"
+// @Param max query int false "From 1 to 1000" default(1)
+// @Param wait query string false "How long to wait for the first message; defaults to the queue's"
+// @Param visibility query string false "How long the lease lasts; defaults to the queue's"
+// @Param consumer query string false "Free text that names the receiver"
+// @Param Prefer header string false "wait=<seconds> is used when no wait is given"
+// @Param request body ReceiveRequest false "What to receive"
+// @Success 200 {object} ReceiveAnswer
+// @Success 204 "No message, for a raw body"
+// @Failure default {object} problem.Document
+// @Security bearer
+// @Router /v1/queues/{q}/receive [post]
 func (a *API) Receive(w http.ResponseWriter, r *http.Request) error {
 	ref, err := a.queue(r, "receive")
 	if err != nil {

@@ -5,6 +5,18 @@ import (
 )
 
 // Remove acks one message, by the receipt in the path.
+//
+// @Summary Ack one message
+// @Description The same as ack with one receipt.
+// @ID remove
+// @Tags messages
+// @Produce json
+// @Param q path string true "Queue name"
+// @Param receipt path string true "The receipt of its last delivery"
+// @Success 204 "Removed, or gone already"
+// @Failure default {object} problem.Document
+// @Security bearer
+// @Router /v1/queues/{q}/messages/{receipt} [delete]
 func (a *API) Remove(w http.ResponseWriter, r *http.Request) error {
 	ref, err := a.queue(r, "receive")
 	if err != nil {

@@ -12,6 +12,24 @@ import (
 )
 
 // Send appends one message or many to a queue. An answer means that they are durable.
+//
+// @Summary Send one message or many
+// @Description With Content-Type application/json (or none) the body describes one message, or up to 1000 in "messages"; the answer then has a result for each. With any other Content-Type the body itself is the message, with attributes in Dabba-Attr-<name> headers; both are given back as they are on receive. An answer means that the messages are durable.
+// @ID send
+// @Tags messages
+// @Accept json,octet-stream
+// @Produce json
+// @Param q path string true "Queue name"
+// @Param Idempotency-Key header string false "1 to 128 characters; repeating a request with the same key within 10 minutes returns the first outcome"
+// @Param traceparent header string false "W3C trace context, handed back on receive"
+// @Param delay query string false "For a raw body: holds the message back for this long"
+// @Param deliver_at query string false "For a raw body: holds the message back until then (RFC 3339)"
+// @Param message body SendRequest true "The message, or the messages"
+// @Success 200 {object} SendAnswer "The message is durable; or, with messages, the result of each"
+// @Success 299 {object} SendManyAnswer
+// @Failure default {object} problem.Document
+// @Security bearer
+// @Router /v1/queues/{q}/messages [post]
 func (a *API) Send(w http.ResponseWriter, r *http.Request) error {
 	ref, err := a.queue(r, "send")
 	if err != nil {

@@ -3,6 +3,15 @@ package rest
 import "net/http"
 
 // WhoAmI says who the server takes the caller for.
+//
+// @Summary Say who the caller is
+// @ID whoAmI
+// @Tags server
+// @Produce json
+// @Success 200 {object} Identity
+// @Failure default {object} problem.Document
+// @Security bearer
+// @Router /v1/whoami [get]
 func (a *API) WhoAmI(w http.ResponseWriter, r *http.Request) error {
 	p := a.principal(r)
 	identity := Identity{Tenant: p.Tenant, Subject: p.Subject, Scopes: p.Scopes()}

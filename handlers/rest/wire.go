@@ -34,8 +34,9 @@ type QueueList struct {
 
 // SendRequest is one message, or many in messages.
 type SendRequest struct {
-	NewMessage `json:",inline"`
-	Messages   []NewMessage `json:"messages,omitzero"`
+	NewMessage
+	// Up to 1000 messages, instead of one.
+	Messages []NewMessage `json:"messages,omitzero"`
 }
 
 // NewMessage is one message to send: body or body_base64 is required.

@@ -1,0 +1,13 @@
+package rest
+
+// @title Dabba
+// @version 1
+// @description Managed queues over plain HTTP. Durations are strings such as "30s", "5m" or "12h", or numbers of seconds; times are RFC 3339 in UTC. Unknown fields are refused. Errors are problem documents (RFC 9457) whose outcome says whether repeating is safe.
+// @license.name Apache-2.0
+// @license.url https://www.apache.org/licenses/LICENSE-2.0
+// @externalDocs.url https://github.com/dabba-mq/dabba
+// @externalDocs.description The project
+
+// @securitydefinitions.bearerauth bearer
+// @in header
+// @name Authorization

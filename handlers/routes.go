@@ -1,0 +1,56 @@
+// Package handlers is the whole HTTP surface: which path leads to which operation, and the server around it.
+//
+// What the operations do lives in package rest, who may call them in package auth, what every request passes through
+// in package middleware, and what is counted in package metrics.
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/dabba-mq/dabba/openapi"
+	"github.com/dabba-mq/dabba/web"
+)
+
+// New returns the handler of the public address.
+func New(c Config) http.Handler {
+	s := newSurface(c)
+
+	// Open to everyone.
+	s.open(http.MethodGet, "/", web.Start())
+	s.open(http.MethodGet, "/docs", openapi.Docs())
+	s.open(http.MethodGet, "/docs/*", openapi.Docs())
+	s.open(http.MethodGet, "/openapi.json", openapi.Document())
+	s.open(http.MethodGet, "/healthz", s.api.Handle(s.api.Health))
+	s.open(http.MethodGet, "/readyz", s.api.Handle(s.api.Ready))
+
+	// For principals.
+	s.call(http.MethodGet, "/v1/info", s.api.Info)
+	s.call(http.MethodGet, "/v1/whoami", s.api.WhoAmI)
+
+	s.call(http.MethodGet, "/v1/queues", s.api.List)
+	s.call(http.MethodPut, "/v1/queues/{q}", s.api.Create)
+	s.call(http.MethodPatch, "/v1/queues/{q}", s.api.Change)
+	s.call(http.MethodGet, "/v1/queues/{q}", s.api.Describe)
+	s.call(http.MethodDelete, "/v1/queues/{q}", s.api.Delete)
+
+	s.call(http.MethodPost, "/v1/queues/{q}/messages", s.api.Send)
+	s.call(http.MethodPost, "/v1/queues/{q}/receive", s.api.Receive)
+	s.call(http.MethodPost, "/v1/queues/{q}/ack", s.api.Ack)
+	s.call(http.MethodPost, "/v1/queues/{q}/nack", s.api.Nack)
+	s.call(http.MethodPost, "/v1/queues/{q}/extend", s.api.Extend)
+	s.call(http.MethodDelete, "/v1/queues/{q}/messages/{receipt}", s.api.Remove)
+
+	if !c.SeparateAdmin {
+		s.call(http.MethodGet, "/metrics", s.metrics)
+	}
+	return s
+}
+
+// NewAdmin returns the handler of the admin address, which needs no token: whoever can reach it may look.
+func NewAdmin(c Config) http.Handler {
+	s := newSurface(c)
+	s.open(http.MethodGet, "/healthz", s.api.Handle(s.api.Health))
+	s.open(http.MethodGet, "/readyz", s.api.Handle(s.api.Ready))
+	s.open(http.MethodGet, "/metrics", c.Metrics.Handler())
+	return s
+}

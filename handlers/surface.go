@@ -1,0 +1,101 @@
+package handlers
+
+import (
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/auth"
+	"github.com/dabba-mq/dabba/handlers/metrics"
+	"github.com/dabba-mq/dabba/handlers/middleware"
+	"github.com/dabba-mq/dabba/handlers/rest"
+)
+
+// maxBodies is how many bytes of request bodies may be in memory at a time.
+const maxBodies = 256 << 20
+
+// Config is what the HTTP surface is made of.
+type Config struct {
+	Engine  *engine.Engine
+	Metrics *metrics.Metrics
+	Log     *slog.Logger
+	// Verifier checks tokens; nil means that no keys are configured and everyone may do everything.
+	Verifier *auth.Verifier
+	// Readiness is shared with [Shutdown].
+	Readiness *rest.Readiness
+	// Version is shown by /v1/info.
+	Version string
+	// SeparateAdmin says that [NewAdmin] is served elsewhere, so that the public address has no /metrics.
+	SeparateAdmin bool
+}
+
+// surface is a router in the making, and then the handler.
+type surface struct {
+	http.Handler
+	router  *chi.Mux
+	api     *rest.API
+	auth    func(http.Handler) http.Handler
+	count   *metrics.Metrics
+	scrapes http.Handler
+}
+
+func newSurface(c Config) *surface {
+	s := &surface{router: chi.NewRouter(), count: c.Metrics, scrapes: c.Metrics.Handler()}
+	api := rest.Config{
+		Engine:    c.Engine,
+		Log:       c.Log,
+		Bodies:    middleware.NewBudget(maxBodies),
+		Readiness: c.Readiness,
+		Version:   c.Version,
+		Now:       time.Now,
+	}
+	if c.Verifier != nil {
+		api.Principal = func(r *http.Request) auth.Principal { return auth.From(r.Context()) }
+	}
+	s.api = rest.New(api)
+	s.auth = func(next http.Handler) http.Handler { return next }
+	if c.Verifier != nil {
+		s.auth = auth.Middleware(c.Verifier, s.api.Refuse)
+	}
+	s.router.NotFound(s.counted("", "unknown", s.api.Handle(s.api.NotFound)))
+	s.router.MethodNotAllowed(s.counted("", "unknown", s.api.MethodNotAllowed(s.allowed)))
+	observer := middleware.Observer{Log: c.Log, IDs: middleware.NewIDs(rand.Reader), Now: time.Now}
+	s.Handler = observer.Wrap(s.router)
+	return s
+}
+
+// open adds a route that needs no token.
+func (s *surface) open(method, path string, h http.Handler) {
+	s.router.Method(method, path, s.counted(method, path, h))
+}
+
+// call adds an operation that knows who calls.
+func (s *surface) call(method, path string, op rest.Operation) {
+	s.open(method, path, s.auth(s.api.Handle(op)))
+}
+
+func (s *surface) counted(method, path string, h http.Handler) http.HandlerFunc {
+	return s.count.Route(method, path, h).ServeHTTP
+}
+
+// allowed lists the methods that a path takes.
+func (s *surface) allowed(path string) []string {
+	methods := []string{http.MethodGet, http.MethodPut, http.MethodPost, http.MethodPatch, http.MethodDelete}
+	return slices.DeleteFunc(methods, func(method string) bool {
+		return !s.router.Match(chi.NewRouteContext(), method, path)
+	})
+}
+
+// metrics answers a scrape on the public address. It shows the queues of all tenants.
+func (s *surface) metrics(w http.ResponseWriter, r *http.Request) error {
+	if err := s.api.RequireAdmin(r); err != nil {
+		return err
+	}
+	s.scrapes.ServeHTTP(w, r)
+	return nil
+}
