@@ -63,7 +63,7 @@ func (e *Engine) mustBeEmpty(ctx context.Context, q *queue) error {
 		return fromStore(fmt.Errorf("count %s: %w", q.ref, err))
 	}
 	if n := stats.Ready + stats.Leased + stats.Delayed + stats.Dead; n > 0 {
-		return conflict("", fmt.Sprintf("The queue still has %d messages; consume them first, or use force.", n))
+		return conflict("", fmt.Sprintf("The queue still has messages (%d); consume them first, or use force.", n))
 	}
 	return nil
 }

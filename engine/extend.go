@@ -10,7 +10,7 @@ import (
 // Extend lets leases end later, or earlier; a visibility of 0 ends one at once. Only a lease that still runs can be
 // extended: a heartbeat that comes late is refused and changes nothing.
 func (e *Engine) Extend(ctx context.Context, ref Ref, items []ExtendItem) ([]ItemResult, error) {
-	ended := false
+	ended := false // some of the leases, by this call
 	d, err := e.settle(ctx, ref, settling{
 		verb: "extend", n: len(items), strict: true,
 		receipt: func(i int) string { return items[i].Receipt },
@@ -26,13 +26,13 @@ func (e *Engine) Extend(ctx context.Context, ref Ref, items []ExtendItem) ([]Ite
 	if err != nil {
 		return nil, err
 	}
-	done, lost := d.refuse(store.Settled)
+	done, lost := d.refuse(store.Settled, store.Died)
+	tell(e.events.Extended, ref, done)
+	tell(e.events.LeaseLost, ref, lost)
 	if ended {
 		// A lease that ends now is not yet to come, so no due time tells of it.
 		d.queue.line.signal()
-		e.janitor.add(d.queue)
+		e.buryNow(ctx, d.queue, count(d.outcomes, store.Died))
 	}
-	tell(e.events.Extended, ref, done)
-	tell(e.events.LeaseLost, ref, lost)
 	return d.results, nil
 }

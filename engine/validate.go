@@ -39,7 +39,7 @@ func validRef(ref Ref) *Error {
 
 func validDuration(field string, d, least, most time.Duration) *Error {
 	if d < least || d > most {
-		return invalid(field, fmt.Sprintf("Give a duration from %v to %v.", least, most))
+		return invalid(field, fmt.Sprintf("Give a duration from %v to %s.", least, strings.TrimSuffix(most.String(), "0m0s")))
 	}
 	return nil
 }

@@ -1,0 +1,333 @@
+package enginetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dabba-mq/dabba/engine"
+)
+
+// commands of the transcripts. Each gives its answer; an empty one is shown as ok.
+var commands = map[string]func(*session, command) string{
+	"create":  (*session).create,
+	"change":  (*session).change,
+	"config":  (*session).config,
+	"delete":  (*session).delete,
+	"queues":  (*session).queues,
+	"counts":  (*session).counts,
+	"send":    (*session).send,
+	"receive": (*session).receive,
+	"undo":    (*session).undo,
+	"wait":    (*session).wait,
+	"answer":  (*session).answer,
+	"hang-up": (*session).hangUp,
+	"ack":     (*session).ack,
+	"nack":    (*session).nack,
+	"extend":  (*session).extend,
+	"advance": (*session).advanceBy,
+	"restart": (*session).restartEngine,
+	"drain":   (*session).drain,
+}
+
+// create queue [setting=value…]: put it with these settings, the others default.
+func (s *session) create(c command) string {
+	cfg := engine.DefaultConfig()
+	s.settings(c, &cfg)
+	_, created, err := s.engine.PutQueue(s.Context(), s.ref(c), cfg, c.value("if-match"))
+	switch {
+	case err != nil:
+		return problem(err)
+	case created:
+		return "created"
+	}
+	return "replaced"
+}
+
+// change queue setting=value…: these settings only.
+func (s *session) change(c command) string {
+	s.settings(c, new(engine.QueueConfig)) // they are read even if there is nothing to change
+	_, err := s.engine.ChangeQueue(s.Context(), s.ref(c), c.value("if-match"), func(cfg engine.QueueConfig) (engine.QueueConfig, error) {
+		s.settings(c, &cfg)
+		return cfg, nil
+	})
+	if err != nil {
+		return problem(err)
+	}
+	return ""
+}
+
+func (s *session) settings(c command, cfg *engine.QueueConfig) {
+	for name, to := range map[string]*time.Duration{
+		"visibility": &cfg.Visibility, "delay": &cfg.Delay, "retention": &cfg.Retention, "wait": &cfg.Wait,
+		"retry.base": &cfg.Retry.Base, "retry.cap": &cfg.Retry.Cap,
+	} {
+		if d := s.duration(c, name); d != nil {
+			*to = *d
+		}
+	}
+	setString(c, "retry.policy", &cfg.Retry.Policy)
+	setString(c, "retry.jitter", &cfg.Retry.Jitter)
+	setString(c, "dead_letter.queue", &cfg.DeadLetter.Queue)
+	setString(c, "dead_letter.when", &cfg.DeadLetter.When)
+	if _, ok := c.named["retry.max_receives"]; ok {
+		cfg.Retry.MaxReceives = uint32(s.number(c, "retry.max_receives"))
+	}
+	if _, ok := c.named["max_message_bytes"]; ok {
+		cfg.MaxMessageBytes = int64(s.number(c, "max_message_bytes"))
+	}
+	if tag := c.value("tag"); tag != "" {
+		name, value, _ := strings.Cut(tag, ":")
+		cfg.Tags = map[string]string{name: value}
+	}
+}
+
+func setString[S ~string](c command, name string, to *S) {
+	if v, ok := c.named[name]; ok {
+		*to = S(v)
+		c.used[name] = true
+	}
+}
+
+// config queue: its settings.
+func (s *session) config(c command) string {
+	q, err := s.engine.Queue(s.Context(), s.ref(c))
+	if err != nil {
+		return problem(err)
+	}
+	return fmt.Sprintf("visibility=%v delay=%v retention=%v max_message_bytes=%d wait=%v\n"+
+		"retry: %s base=%v cap=%v jitter=%s max_receives=%d\ndead_letter: %q %s\ntags: %v",
+		q.Config.Visibility, q.Config.Delay, q.Config.Retention, q.Config.MaxMessageBytes, q.Config.Wait,
+		q.Config.Retry.Policy, q.Config.Retry.Base, q.Config.Retry.Cap, q.Config.Retry.Jitter, q.Config.Retry.MaxReceives,
+		q.Config.DeadLetter.Queue, q.Config.DeadLetter.When, q.Config.Tags)
+}
+
+// delete queue [force].
+func (s *session) delete(c command) string {
+	if err := s.engine.DeleteQueue(s.Context(), s.ref(c), slices.Contains(c.words[1:], "force")); err != nil {
+		return problem(err)
+	}
+	return ""
+}
+
+// queues [prefix] [tenant=] [after=] [limit=]: their names.
+func (s *session) queues(c command) string {
+	of, prefix := tenant, ""
+	setString(c, "tenant", &of)
+	if len(c.words) > 0 {
+		prefix = c.words[0]
+	}
+	all, err := s.engine.Queues(s.Context(), of, prefix, c.value("after"), s.number(c, "limit"))
+	if err != nil {
+		return problem(err)
+	}
+	if len(all) == 0 {
+		return "none"
+	}
+	var out strings.Builder
+	for _, q := range all {
+		fmt.Fprintln(&out, q.Ref.Name)
+	}
+	return out.String()
+}
+
+// counts queue.
+func (s *session) counts(c command) string {
+	q, err := s.engine.Queue(s.Context(), s.ref(c))
+	if err != nil {
+		return problem(err)
+	}
+	oldest := "none"
+	if q.OldestAge >= 0 {
+		oldest = q.OldestAge.Round(time.Second).String()
+	}
+	return fmt.Sprintf("ready=%d leased=%d delayed=%d dead=%d bytes=%d oldest=%s",
+		q.Counts.Ready, q.Counts.Leased, q.Counts.Delayed, q.Counts.Dead, q.Counts.Bytes, oldest)
+}
+
+// send queue body… [delay=] [in=] [key=] [type=] [attr=name:value]: the ids. in sets a time of delivery.
+func (s *session) send(c command) string {
+	m := engine.Message{Delay: s.duration(c, "delay"), ContentType: c.value("type")}
+	if in := s.duration(c, "in"); in != nil {
+		at := time.Now().Add(*in)
+		m.DeliverAt = &at
+	}
+	if attr := c.value("attr"); attr != "" {
+		name, value, _ := strings.Cut(attr, ":")
+		m.Attributes = []engine.Attribute{{Name: name, Value: []byte(value)}}
+	}
+	var req engine.SendRequest
+	for _, body := range c.words[1:] {
+		m.Body = []byte(body)
+		req.Messages = append(req.Messages, m)
+	}
+	if key := c.value("key"); key != "" {
+		req.Key = &engine.IdempotencyKey{Principal: "someone", Path: c.words[0], Key: key}
+	}
+	sent, err := s.engine.Send(s.Context(), s.ref(c), req)
+	if err != nil {
+		return problem(err)
+	}
+	var out strings.Builder
+	if sent.Duplicate {
+		fmt.Fprintln(&out, "duplicate")
+	}
+	for _, o := range sent.Outcomes {
+		if o.Err != nil {
+			fmt.Fprintln(&out, problem(o.Err))
+			continue
+		}
+		fmt.Fprintln(&out, s.id(o.ID))
+	}
+	return out.String()
+}
+
+func (s *session) receiveRequest(c command) engine.ReceiveRequest {
+	return engine.ReceiveRequest{
+		Max: s.number(c, "max"), Wait: s.duration(c, "wait"),
+		Visibility: s.duration(c, "visibility"), Consumer: c.value("consumer"),
+	}
+}
+
+// receive queue [max=] [wait=] [visibility=] [consumer=].
+func (s *session) receive(c command) string {
+	got, err := s.engine.Receive(s.Context(), s.ref(c), s.receiveRequest(c))
+	return s.received(got, err)
+}
+
+func (s *session) received(got *engine.Received, err error) string {
+	if err != nil {
+		return problem(err)
+	}
+	s.last = got
+	var out strings.Builder
+	for i := range got.Messages {
+		d := &got.Messages[i]
+		s.receipts = append(s.receipts, d.Receipt)
+		fmt.Fprintf(&out, "r%d %s %s receives=%d", len(s.receipts), s.id(d.ID), strconv.Quote(string(d.Body)), d.Receives)
+		if d.ContentType != "" {
+			fmt.Fprintf(&out, " type=%s", d.ContentType)
+		}
+		for _, a := range d.Attributes {
+			fmt.Fprintf(&out, " attr=%s:%s", a.Name, a.Value)
+		}
+		if d.Origin != nil {
+			fmt.Fprintf(&out, " from=%s after=%d reason=%q", d.Origin.Queue, d.Origin.Receives, d.Origin.Reason)
+		}
+		fmt.Fprintln(&out)
+	}
+	if len(got.Messages) == 0 {
+		return "nothing"
+	}
+	return out.String()
+}
+
+// undo: the client of the last receive did not get its answer.
+func (s *session) undo(command) string {
+	if err := s.last.Undo(s.Context()); err != nil {
+		return problem(err)
+	}
+	return ""
+}
+
+// wait queue as=name […as receive]: a receive in the background.
+func (s *session) wait(c command) string {
+	ctx, cancel := context.WithCancel(s.Context())
+	p := &pending{hangUp: cancel, done: make(chan struct{})}
+	s.pending[c.value("as")] = p
+	ref, req := s.ref(c), s.receiveRequest(c)
+	go func() {
+		defer close(p.done)
+		p.got, p.err = s.engine.Receive(ctx, ref, req)
+	}()
+	return ""
+}
+
+// answer name: what a background receive got.
+func (s *session) answer(c command) string {
+	p := s.pending[c.words[0]]
+	select {
+	case <-p.done:
+		return s.received(p.got, p.err)
+	default:
+		return "waits"
+	}
+}
+
+// hang-up name: the client of a background receive goes away.
+func (s *session) hangUp(c command) string {
+	p := s.pending[c.words[0]]
+	p.hangUp()
+	<-p.done
+	return ""
+}
+
+// ack queue receipt….
+func (s *session) ack(c command) string {
+	var receipts []string
+	for _, r := range c.words[1:] {
+		receipts = append(receipts, s.receipt(r))
+	}
+	return results(s.engine.Ack(s.Context(), s.ref(c), receipts))
+}
+
+// nack queue receipt… [delay=] [reason=] [dead=yes].
+func (s *session) nack(c command) string {
+	var items []engine.NackItem
+	for _, r := range c.words[1:] {
+		items = append(items, engine.NackItem{
+			Receipt: s.receipt(r), Delay: s.duration(c, "delay"),
+			Reason: c.value("reason"), Dead: c.value("dead") == "yes",
+		})
+	}
+	return results(s.engine.Nack(s.Context(), s.ref(c), items))
+}
+
+// extend queue receipt… visibility=.
+func (s *session) extend(c command) string {
+	var items []engine.ExtendItem
+	for _, r := range c.words[1:] {
+		items = append(items, engine.ExtendItem{Receipt: s.receipt(r), Visibility: *s.duration(c, "visibility")})
+	}
+	return results(s.engine.Extend(s.Context(), s.ref(c), items))
+}
+
+func results(all []engine.ItemResult, err error) string {
+	if err != nil {
+		return problem(err)
+	}
+	var out strings.Builder
+	for _, r := range all {
+		if r.Err != nil {
+			fmt.Fprintln(&out, problem(r.Err))
+			continue
+		}
+		fmt.Fprintln(&out, "ok")
+	}
+	return out.String()
+}
+
+// advance duration.
+func (s *session) advanceBy(c command) string {
+	d, err := time.ParseDuration(c.words[0])
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.advance(d)
+	return ""
+}
+
+// restart: close and open again.
+func (s *session) restartEngine(command) string {
+	s.restart()
+	return ""
+}
+
+// drain: let no receive wait any longer.
+func (s *session) drain(command) string {
+	s.engine.Drain()
+	return ""
+}

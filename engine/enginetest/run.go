@@ -1,0 +1,89 @@
+package enginetest
+
+import (
+	"context"
+	"crypto/rand"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/store"
+)
+
+// OpenStore opens a store, and the same data again whenever it is called again. The release function closes it; a
+// store that lives in memory alone ignores that.
+type OpenStore func() (s store.Store, release func())
+
+// NewStore makes an OpenStore over empty data. It is called inside a synctest bubble; now is the clock to use.
+type NewStore func(t *testing.T, now func() time.Time) OpenStore
+
+// Run runs all transcripts and all tests against a kind of store.
+func Run(t *testing.T, newStore NewStore) {
+	t.Helper()
+	t.Run("transcripts", func(t *testing.T) {
+		t.Parallel()
+		runTranscripts(t, newStore)
+	})
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { test(setup(t, newStore)) })
+		})
+	}
+}
+
+// tests are those written in Go, by name.
+var tests = map[string]func(*bundle){}
+
+// bundle is one engine on one store, with the test it serves.
+type bundle struct {
+	*testing.T
+	open    OpenStore
+	engine  *engine.Engine
+	release func()
+	events  engine.Events
+}
+
+// tenant of all queues, unless a test says otherwise.
+const tenant = "acme"
+
+func setup(t *testing.T, newStore NewStore) *bundle {
+	t.Helper()
+	b := &bundle{T: t, open: newStore(t, time.Now)}
+	b.start()
+	t.Cleanup(b.stop)
+	return b
+}
+
+func (b *bundle) start() {
+	b.Helper()
+	s, release := b.open()
+	e, err := engine.Open(b.Context(), s, engine.Options{Now: time.Now, Rand: rand.Reader, Events: b.events})
+	if err != nil {
+		b.Fatalf("open the engine: %v", err)
+	}
+	b.engine, b.release = e, release
+	synctest.Wait()
+}
+
+func (b *bundle) stop() {
+	b.Helper()
+	if err := b.engine.Close(context.WithoutCancel(b.Context())); err != nil {
+		b.Errorf("close the engine: %v", err)
+	}
+	b.release()
+}
+
+// restart is what a clean restart of the server does.
+func (b *bundle) restart() {
+	b.Helper()
+	b.stop()
+	b.start()
+}
+
+// advance lets time pass and everything happen that it makes due.
+func (b *bundle) advance(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
