@@ -40,6 +40,7 @@ func (q *Queue) Claim(now Millis, p store.ClaimParams) (ev Claimed, entered []ui
 		bytes += int64(size)
 		s := q.lease(seq, ev.Token, ev.Deadline, p.Consumer)
 		ev.Seqs = append(ev.Seqs, seq)
+		ev.Returned = ev.Returned || !fresh
 		entered = append(entered, s.entered)
 	}
 	if len(ev.Seqs) > 0 {

@@ -10,7 +10,7 @@ import (
 // The encodings of events, version 1. All numbers are little-endian and of fixed width; a text, blob or list starts
 // with its length as u32; times are i64 milliseconds of queue time.
 //
-//	configured  at | revision u64 | max receives u32 | lazy u8 | retention i64 (ns)
+//	configured  at | created u8 | revision u64 | max receives u32 | lazy u8 | retention i64 (ns)
 //	claimed     at | deadline | token u64 | consumer text | seqs | died | expired
 //	settled     at | n u32 | n × { seq u64 | target u8 | uncount u8 | due | reason text }
 //	swept       at | expired
@@ -22,6 +22,7 @@ import (
 func (ev Configured) Encode(b []byte) []byte {
 	w := writer{b}
 	w.millis(ev.At)
+	w.flag(ev.Created)
 	w.settings(ev.Settings)
 	return w.b
 }
@@ -42,7 +43,7 @@ func (r *reader) settings() store.Settings {
 // DecodeConfigured reads what Encode wrote.
 func DecodeConfigured(b []byte) (Configured, error) {
 	r := reader{b: b}
-	ev := Configured{At: r.millis(), Settings: r.settings()}
+	ev := Configured{At: r.millis(), Created: r.flag(), Settings: r.settings()}
 	return ev, r.done("configured")
 }
 
@@ -125,4 +126,18 @@ func DecodeRestarted(b []byte) (Restarted, error) {
 	r := reader{b: b}
 	ev := Restarted{At: r.millis()}
 	return ev, r.done("restarted")
+}
+
+// Len is the length of the encoding.
+func (ev Claimed) Len() int {
+	return 40 + len(ev.Consumer) + 8*(len(ev.Seqs)+len(ev.Died)+len(ev.Expired))
+}
+
+// Len is the length of the encoding.
+func (ev Settled) Len() int {
+	n := 12 + 22*len(ev.Changes)
+	for _, c := range ev.Changes {
+		n += len(c.Reason)
+	}
+	return n
 }

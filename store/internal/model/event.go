@@ -14,7 +14,9 @@ type Meta struct {
 
 // Configured creates a queue or replaces its settings.
 type Configured struct {
-	At       Millis
+	At Millis
+	// Created says that the queue did not exist before.
+	Created  bool
 	Settings store.Settings
 }
 
@@ -33,6 +35,8 @@ type Claimed struct {
 	Consumer      string
 	Seqs          []store.Seq
 	Died, Expired []store.Seq
+	// Returned says that some of Seqs had been given back or delayed before. It is not encoded.
+	Returned bool
 }
 
 // Change is one effective item of a Settled event.

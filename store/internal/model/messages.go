@@ -146,6 +146,15 @@ func (b *Batch) Len() int { return b.n }
 // Has says whether the message is in this batch.
 func (b *Batch) Has(seq store.Seq) bool { return seq >= b.First && seq < b.First+store.Seq(b.n) }
 
+// Bytes is the sum of the sizes.
+func (b *Batch) Bytes() int64 {
+	var sum int64
+	for i := range b.n {
+		sum += int64(b.size(i))
+	}
+	return sum
+}
+
 func (b *Batch) row(i int) []byte { return b.table[i*b.stride : (i+1)*b.stride] }
 
 func (b *Batch) end(i int) int { return int(binary.LittleEndian.Uint32(b.row(i)[4:])) }
@@ -278,4 +287,39 @@ func (m Stored) Deliver(seq store.Seq, entered uint32) store.Delivery {
 		d.SentAt = m.Origin.SentAt
 	}
 	return d
+}
+
+// Kept is one message that was copied out of its data file when the rest of that file was given up:
+//
+//	kept  at i64 | seq u64 | size u32 | moved u8 | content, as in sent or moved
+type Kept struct {
+	Seq store.Seq
+	Stored
+}
+
+// Encode appends the message.
+func (k Kept) Encode(b []byte) []byte {
+	w := writer{b}
+	w.millis(k.SentAt)
+	w.seq(k.Seq)
+	w.u32(k.Size)
+	w.flag(k.Origin != nil)
+	if k.Origin != nil {
+		w.origin(*k.Origin)
+	}
+	w.raw(k.Payload)
+	return w.b
+}
+
+// DecodeKept reads what Encode wrote; the payload refers to b.
+func DecodeKept(b []byte) (Kept, error) {
+	r := reader{b: b}
+	k := Kept{}
+	k.SentAt, k.Seq = r.millis(), r.seq()
+	k.Size = r.u32()
+	if r.flag() {
+		k.Origin = r.origin(k.SentAt)
+	}
+	k.Payload = r.take(len(r.b))
+	return k, r.done("kept message")
 }

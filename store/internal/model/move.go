@@ -25,13 +25,13 @@ func (q *Queue) Dead(now Millis, limit int) []Corpse {
 	return list
 }
 
-// StillDead returns those of the listed messages that are dead now.
-func (q *Queue) StillDead(now Millis, listed []Corpse) []Corpse {
+// StillDead returns those of the messages that are dead now.
+func (q *Queue) StillDead(now Millis, list []Moved) []Moved {
 	q.advance(now)
-	var still []Corpse
-	for _, c := range listed {
-		if n, ok := q.slots.find(c.Seq); ok && q.slots.slab[n].state == dead {
-			still = append(still, q.corpse(n))
+	still := list[:0:0]
+	for _, m := range list {
+		if q.isDead(m.Seq) {
+			still = append(still, m)
 		}
 	}
 	return still

@@ -60,7 +60,7 @@ func (q *Queue) Configure(now Millis, s store.Settings) (Configured, bool) {
 	if s.Revision <= q.settings.Revision {
 		return Configured{}, false
 	}
-	ev := Configured{At: now, Settings: s}
+	ev := Configured{At: now, Created: q.settings.Revision == 0, Settings: s}
 	q.ApplyConfigured(ev)
 	return ev, true
 }
@@ -248,8 +248,9 @@ func (q *Queue) oldestAge(now Millis) time.Duration {
 	return time.Duration(max(int64(now)-avail*tickMillis, 0)) * time.Millisecond
 }
 
-// NextDue is how long from now until time alone changes the queue. Call it on an advanced state.
+// NextDue is how long from now until time alone changes the queue.
 func (q *Queue) NextDue(now Millis) time.Duration {
+	q.advance(now)
 	due := Millis(-1)
 	sooner := func(at Millis) {
 		if due < 0 || at < due {

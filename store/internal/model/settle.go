@@ -31,7 +31,7 @@ func (q *Queue) judge(now Millis, item store.SettleItem, strict bool) (Change, s
 		return Change{}, store.Gone, false
 	}
 	s := &q.slots.slab[n]
-	if s.token != item.Token || s.state == dead || strict && s.state != leased {
+	if s.token == 0 || s.token != item.Token || s.state == dead || strict && s.state != leased {
 		return Change{}, store.Lost, false
 	}
 	c := Change{Seq: item.Seq, Target: item.Target, Due: after(now, item.After), Reason: item.Reason}
@@ -49,7 +49,11 @@ func (q *Queue) judge(now Millis, item store.SettleItem, strict bool) (Change, s
 			c.Target = store.Dead
 			return c, store.Settled, true
 		}
-	case store.Done, store.Leased, store.Dead:
+	case store.Leased:
+		if s.state == delayed {
+			return Change{}, store.Lost, false // a late heartbeat does not undo a nack
+		}
+	case store.Done, store.Dead:
 	default:
 		panic("model: settle without a target")
 	}

@@ -1,0 +1,88 @@
+package segment
+
+import (
+	"context"
+	"time"
+
+	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/internal/journal"
+	"github.com/dabba-mq/dabba/store/internal/model"
+)
+
+// Claim implements [store.Queues].
+func (s *Store) Claim(ctx context.Context, p store.ClaimParams) (store.ClaimResult, error) {
+	q, err := s.find(p.Queue)
+	if err != nil {
+		return store.ClaimResult{}, err
+	}
+	c, lsn, err := s.claim(q, p)
+	if err := s.await(lsn, err); err != nil {
+		return store.ClaimResult{}, err
+	}
+	res := store.ClaimResult{
+		Token: c.Token, Deadline: model.Time(c.Deadline), Died: len(c.Died), Ready: c.ready, NextDue: c.due,
+	}
+	if len(c.Seqs) == 0 {
+		return res, nil
+	}
+	res.Messages = make([]store.Delivery, 0, len(c.Seqs))
+	damaged, err := s.read(q, c.Seqs, func(i int, m model.Stored) {
+		res.Messages = append(res.Messages, m.Deliver(c.Seqs[i], c.entered[i]))
+	})
+	if err != nil {
+		return store.ClaimResult{}, err
+	}
+	for _, d := range damaged {
+		res.Died++
+		if err := s.setAside(ctx, q, p.Revision, d, c.Token); err != nil {
+			return store.ClaimResult{}, err
+		}
+	}
+	return res, nil
+}
+
+// claimed is what a claim decided.
+type claimed struct {
+	model.Claimed
+	entered []uint32
+	ready   bool
+	due     time.Duration
+}
+
+// claim decides and appends. Nobody waits for the lease itself: it returns the LSN of what the claim has seen.
+func (s *Store) claim(q *queue, p store.ClaimParams) (claimed, journal.LSN, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err := q.check(p.Revision); err != nil {
+		return claimed{}, q.last, err
+	}
+	now := s.clock.Now()
+	ev, entered, changed := q.state.Claim(now, p)
+	c := claimed{ev, entered, q.state.Ready(), q.state.NextDue(now)}
+	if !changed {
+		return c, q.last, nil
+	}
+	q.last = s.append(seal(ev.Encode(room(ev.Len())), typeClaimed, q.id), false)
+	if len(ev.Died)+len(ev.Expired) > 0 {
+		q.settled = q.last
+	}
+	var seen journal.LSN
+	for _, seq := range ev.Seqs {
+		seen = max(seen, q.needs(seq))
+	}
+	if ev.Returned || len(ev.Seqs) == 0 || q.last == never {
+		seen = max(seen, q.settled)
+	}
+	return c, seen, nil
+}
+
+// setAside declares a message dead that cannot be read.
+func (s *Store) setAside(ctx context.Context, q *queue, revision uint64, d damage, token store.Token) error {
+	if f := s.o.Events.Damaged; f != nil {
+		f(d.err)
+	}
+	_, err := s.Settle(ctx, store.SettleParams{Queue: q.id, Revision: revision, Items: []store.SettleItem{
+		{Seq: d.seq, Token: token, Target: store.Dead, Reason: "the stored message is damaged"},
+	}})
+	return err
+}

@@ -1,0 +1,80 @@
+package segment
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/internal/journal"
+	"github.com/dabba-mq/dabba/store/internal/model"
+)
+
+// Configure implements [store.QueueAdmin].
+func (s *Store) Configure(ctx context.Context, id store.QueueID, settings store.Settings) error {
+	if err := s.admit(ctx, 128); err != nil {
+		return fmt.Errorf("configure queue %d: %w", id, err)
+	}
+	s.mu.Lock()
+	q := s.queues[id]
+	if q == nil {
+		q = newQueue(id, model.NewQueue(id))
+		s.queues[id] = q
+	}
+	lsn := s.configure(q, settings)
+	s.mu.Unlock()
+	return s.await(lsn, nil)
+}
+
+// configure decides and appends. s.mu is held, so that a queue is not found before its first record has an LSN.
+func (s *Store) configure(q *queue, settings store.Settings) journal.LSN {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if ev, changed := q.state.Configure(s.clock.Now(), settings); changed {
+		q.last = s.append(seal(ev.Encode(room(64)), typeConfigured, q.id), true)
+	}
+	return q.last
+}
+
+// Drop implements [store.QueueAdmin].
+func (s *Store) Drop(ctx context.Context, id store.QueueID) error {
+	if err := s.journal.Room(ctx, 64, true); err != nil {
+		return fmt.Errorf("drop queue %d: %w", id, err)
+	}
+	return s.await(s.drop(id), nil)
+}
+
+func (s *Store) drop(id store.QueueID) journal.LSN {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.queues[id]
+	if q == nil {
+		return s.dropped
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(s.queues, id)
+	q.state = nil
+	q.where.drop()
+	q.last = s.append(seal(room(0), typeDropped, id), true)
+	s.dropped = q.last
+	return q.last
+}
+
+// Queues implements [store.QueueAdmin].
+func (s *Store) Queues(_ context.Context, after store.QueueID, limit int) ([]store.QueueID, error) {
+	if err := s.usable(); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	ids := make([]store.QueueID, 0, len(s.queues))
+	for id := range s.queues {
+		if id > after {
+			ids = append(ids, id)
+		}
+	}
+	lsn := s.dropped
+	s.mu.RUnlock()
+	slices.Sort(ids)
+	return ids[:min(limit, len(ids))], s.await(lsn, nil)
+}

@@ -1,0 +1,387 @@
+package segment
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/internal/disk"
+	"github.com/dabba-mq/dabba/store/internal/journal"
+	"github.com/dabba-mq/dabba/store/internal/model"
+	"github.com/dabba-mq/dabba/store/internal/record"
+)
+
+const lockName = "LOCK"
+
+// Open opens the store in o.Dir, making the folder if it is absent, and recovers what a crash left behind.
+//
+// Errors wrap [store.ErrLocked] when another process has the folder open, [store.ErrVersion] when it was written by an
+// incompatible version, [store.ErrCorrupt] when what was acknowledged is damaged or missing (see Options.Quarantine).
+func Open(_ context.Context, o Options) (*Store, error) {
+	s := &Store{o: o, queues: make(map[store.QueueID]*queue), notify: func(store.QueueID) {}}
+	s.kv.state = model.NewKV()
+	s.upkeep.init()
+	if s.o.fs == nil {
+		s.o.fs = disk.OS{}
+	}
+	if s.o.FileSize == 0 {
+		s.o.FileSize = 128 << 20
+	}
+	if err := s.open(); err != nil {
+		return nil, fmt.Errorf("open store in %s: %w", o.Dir, err)
+	}
+	return s, nil
+}
+
+func (s *Store) fs() disk.FS { return s.o.fs }
+
+func (s *Store) open() (err error) {
+	if err := s.fs().MkdirAll(s.o.Dir); err != nil {
+		return err
+	}
+	s.lock, err = s.fs().Lock(path.Join(s.o.Dir, lockName))
+	if errors.Is(err, disk.ErrLocked) {
+		return fmt.Errorf("%w by another process: stop that one, or choose another folder", store.ErrLocked)
+	}
+	if err != nil {
+		return err
+	}
+	s.inspect()
+	if err := s.load(); err != nil {
+		return errors.Join(err, s.lock.Close())
+	}
+	return nil
+}
+
+// inspect warns of a disk that may not keep what was synced.
+func (s *Store) inspect() {
+	if _, real := s.fs().(disk.OS); !real {
+		return
+	}
+	for _, warning := range disk.Inspect(s.o.Dir, s.o.Now) {
+		s.o.Events.warn(warning)
+	}
+}
+
+// load reads the checkpoint and replays the journal from there.
+func (s *Store) load() error {
+	published, err := current(s.fs(), s.o.Dir)
+	if err != nil {
+		return err
+	}
+	l := loader{store: s}
+	if published > 0 {
+		if err := loadCheckpoint(s.fs(), s.o.Dir, published, l.section); err != nil {
+			return err
+		}
+		if l.start.File == 0 || l.queues != len(s.queues) {
+			return fmt.Errorf("checkpoint %d is not complete: %w", published, store.ErrCorrupt)
+		}
+	}
+	l.latest = l.start.at
+	s.journal, err = journal.Open(s.journalOptions(), l.start.Start, l.replay)
+	if err != nil {
+		return err
+	}
+	s.upkeep.published = published
+	s.clock = model.NewClock(s.o.Now, l.latest)
+	if err := s.begin(published); err != nil {
+		return errors.Join(err, s.journal.Close())
+	}
+	return nil
+}
+
+// begin makes what was recovered ready to be served.
+func (s *Store) begin(published uint64) error {
+	if err := s.checkFiles(); err != nil {
+		return err
+	}
+	if err := s.removeStale(published); err != nil {
+		return err
+	}
+	if published == 0 {
+		if err := s.checkpoint(); err != nil {
+			return err
+		}
+	}
+	if err := s.restart(); err != nil {
+		return err
+	}
+	s.upkeep.start(s)
+	return nil
+}
+
+// checkFiles makes sure that each file in which a message lies is there.
+func (s *Store) checkFiles() error {
+	have := make(map[uint32]bool)
+	for _, f := range s.journal.Files() {
+		have[f.Number] = true
+	}
+	for _, q := range s.all() {
+		extents, _ := q.where.freeze()
+		for _, e := range extents {
+			if !have[e.file] {
+				return fmt.Errorf("data file %d, which holds %d messages of queue %d, is missing: %w", e.file, e.live, q.id, store.ErrCorrupt)
+			}
+		}
+	}
+	return nil
+}
+
+// restart records, durably, that tokens go on far above those given out before.
+func (s *Store) restart() error {
+	ev := model.Restarted{At: s.clock.Now()}
+	lsn := s.append(seal(ev.Encode(room(8)), typeRestarted, 0), true)
+	for _, q := range s.all() {
+		q.state.ApplyRestarted(ev)
+		q.last = lsn
+	}
+	return s.await(lsn, nil)
+}
+
+// all lists the queues.
+func (s *Store) all() []*queue {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	list := make([]*queue, 0, len(s.queues))
+	for _, q := range s.queues {
+		list = append(list, q)
+	}
+	return list
+}
+
+func (s *Store) journalOptions() journal.Options {
+	ev := s.o.Events
+	return journal.Options{
+		FS: s.fs(), Dir: s.o.Dir, Rand: s.o.Rand, Now: s.o.Now, FileSize: s.o.FileSize,
+		Sync: s.o.Sync.mode(), Interval: s.o.Interval, Quarantine: s.o.Quarantine,
+		Placed: s.placed,
+		Sealed: func(uint32, int64) { s.upkeep.wake() },
+		Failed: ev.Failed,
+		Events: journal.Events{
+			Wrote: func(w journal.Wrote) {
+				if ev.Wrote != nil {
+					ev.Wrote(w.Records, w.Bytes, w.Write, w.Sync)
+				}
+			},
+			Rolled:        ev.Rolled,
+			PrepareFailed: func(err error) { ev.warn("the next journal file cannot be made: " + err.Error()) },
+			Cut: func(c journal.Cut) {
+				ev.warn(fmt.Sprintf("data file %d ended in %d bytes that were never acknowledged (%v); cut off, a copy is in %s",
+					c.File, c.Bytes, c.Why, c.Copy))
+			},
+		},
+	}
+}
+
+// placed is told by the committer where a record went.
+func (s *Store) placed(_ journal.LSN, pos journal.Position, _ uint32, r record.Record) {
+	if r.Type != typeSent && r.Type != typeMoved {
+		return
+	}
+	b, err := decodeBatch(r)
+	if err != nil {
+		panic(fmt.Sprintf("segment: own record at %v: %v", pos, err))
+	}
+	s.mu.RLock()
+	q := s.queues[store.QueueID(r.Object)]
+	s.mu.RUnlock()
+	if q != nil {
+		q.where.place(pos, b.First, b.Len(), int64(b.Len()), b.Bytes())
+	}
+}
+
+// loader rebuilds the state from a checkpoint and the records after it.
+type loader struct {
+	store  *Store
+	start  start
+	queues int
+	latest model.Millis // the highest queue time seen
+}
+
+// section takes in one section of a checkpoint.
+func (l *loader) section(kind uint8, content []byte) (err error) {
+	switch kind {
+	case sectionStart:
+		l.start, err = decodeStart(content)
+		return err
+	case sectionPairs:
+		if len(content) < 8 {
+			return fmt.Errorf("pairs section of %d bytes: %w", len(content), store.ErrCorrupt)
+		}
+		l.store.kv.last = journal.LSN(binary.LittleEndian.Uint64(content))
+		l.store.kv.state, err = model.RestoreKV(content[8:])
+		return err
+	case sectionQueue:
+		q, err := decodeQueue(content)
+		if err != nil {
+			return err
+		}
+		l.store.queues[q.id] = q
+		return nil
+	case sectionEnd:
+		if len(content) == 4 {
+			l.queues = int(binary.LittleEndian.Uint32(content))
+		}
+		return nil
+	}
+	return fmt.Errorf("section of unknown kind %d: %w", kind, store.ErrCorrupt)
+}
+
+// replay applies one record to the objects that do not have it yet. The state machine panics when a record does not
+// fit; since records are checksummed, that is a fault of the program, but the folder stays as it is and the message
+// says where.
+func (l *loader) replay(lsn journal.LSN, pos journal.Position, r record.Record) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("record %d at %v does not fit the state: %v: %w", lsn, pos, p, store.ErrCorrupt)
+		}
+	}()
+	if err := checkVersion(r); err != nil {
+		return fmt.Errorf("record %d at %v: %w", lsn, pos, err)
+	}
+	if err := l.apply(lsn, pos, r); err != nil {
+		return fmt.Errorf("record %d at %v: %w", lsn, pos, err)
+	}
+	return nil
+}
+
+func (l *loader) apply(lsn journal.LSN, pos journal.Position, r record.Record) error {
+	switch r.Type {
+	case typeChanged:
+		return l.changed(lsn, r)
+	case typeRestarted:
+		return l.restarted(lsn, r)
+	case typeDropped:
+		return l.dropped(lsn, store.QueueID(r.Object))
+	case typeConfigured:
+		return l.configured(lsn, r)
+	case typeMoved:
+		return l.moved(lsn, pos, r)
+	}
+	q := l.store.queues[store.QueueID(r.Object)]
+	if q == nil {
+		return nil // dropped by a later record
+	}
+	switch r.Type {
+	case typeSent:
+		return l.sent(q, lsn, pos, r)
+	case typeClaimed:
+		ev, err := model.DecodeClaimed(r.Payload)
+		return l.event(q, lsn, ev.At, err, func() { q.state.ApplyClaimed(ev) })
+	case typeSettled:
+		ev, err := model.DecodeSettled(r.Payload)
+		return l.event(q, lsn, ev.At, err, func() { q.state.ApplySettled(ev) })
+	case typeSwept:
+		ev, err := model.DecodeSwept(r.Payload)
+		return l.event(q, lsn, ev.At, err, func() { q.state.ApplySwept(ev) })
+	}
+	return fmt.Errorf("unknown type %d: %w", r.Type, store.ErrVersion)
+}
+
+// event applies a decoded event if the queue does not have it yet.
+func (l *loader) event(q *queue, lsn journal.LSN, at model.Millis, err error, apply func()) error {
+	if err != nil {
+		return err
+	}
+	l.latest = max(l.latest, at)
+	if lsn > q.last {
+		apply()
+		q.last, q.settled = lsn, lsn
+	}
+	return nil
+}
+
+func (l *loader) changed(lsn journal.LSN, r record.Record) error {
+	ev, err := model.DecodeChanged(r.Payload)
+	if err == nil && lsn > l.store.kv.last {
+		l.store.kv.state.Apply(ev)
+		l.store.kv.last = lsn
+	}
+	return err
+}
+
+func (l *loader) restarted(lsn journal.LSN, r record.Record) error {
+	ev, err := model.DecodeRestarted(r.Payload)
+	if err != nil {
+		return err
+	}
+	for _, q := range l.store.queues {
+		if err := l.event(q, lsn, ev.At, nil, func() { q.state.ApplyRestarted(ev) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *loader) dropped(lsn journal.LSN, id store.QueueID) error {
+	if q := l.store.queues[id]; q != nil && lsn > q.last {
+		delete(l.store.queues, id)
+	}
+	return nil
+}
+
+func (l *loader) configured(lsn journal.LSN, r record.Record) error {
+	ev, err := model.DecodeConfigured(r.Payload)
+	if err != nil {
+		return err
+	}
+	id := store.QueueID(r.Object)
+	q := l.store.queues[id]
+	if q == nil {
+		if !ev.Created {
+			return nil // dropped by a later record
+		}
+		q = newQueue(id, model.NewQueue(id))
+		l.store.queues[id] = q
+	}
+	return l.event(q, lsn, ev.At, nil, func() { q.state.ApplyConfigured(ev) })
+}
+
+func (l *loader) sent(q *queue, lsn journal.LSN, pos journal.Position, r record.Record) error {
+	b, err := model.DecodeSent(r.Payload)
+	if err != nil {
+		return err
+	}
+	if err := l.event(q, lsn, b.At, nil, func() { q.state.ApplySent(b.Sent()) }); err != nil {
+		return err
+	}
+	q.replaced(pos, b)
+	return nil
+}
+
+func (l *loader) moved(lsn journal.LSN, pos journal.Position, r record.Record) error {
+	b, err := model.DecodeMoved(r.Payload)
+	if err != nil {
+		return err
+	}
+	if q := l.store.queues[b.Source]; q != nil {
+		if err := l.event(q, lsn, b.At, nil, func() { q.state.ApplyMovedOut(b.MovedOut()) }); err != nil {
+			return err
+		}
+	}
+	q := l.store.queues[store.QueueID(r.Object)]
+	if q == nil {
+		return nil // dropped by a later record
+	}
+	if err := l.event(q, lsn, b.At, nil, func() { q.state.ApplyMovedIn(b.MovedIn()) }); err != nil {
+		return err
+	}
+	q.replaced(pos, b)
+	return nil
+}
+
+// replaced notes where replay met messages. Those that the checkpoint already saw leave the queue do not count.
+func (q *queue) replaced(pos journal.Position, b model.Batch) {
+	var live, bytes int64
+	for seq := b.First; b.Has(seq); seq++ {
+		if q.state.Live(seq) {
+			live++
+			bytes += int64(q.state.Size(seq))
+		}
+	}
+	q.where.place(pos, b.First, b.Len(), live, bytes)
+}

@@ -1,0 +1,45 @@
+package segment
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/internal/journal"
+)
+
+// Settle implements [store.Queues].
+func (s *Store) Settle(ctx context.Context, p store.SettleParams) (store.SettleResult, error) {
+	if err := s.journal.Room(ctx, len(p.Items)*64, true); err != nil {
+		return store.SettleResult{}, fmt.Errorf("settle in queue %d: %w", p.Queue, err)
+	}
+	q, err := s.find(p.Queue)
+	if err != nil {
+		return store.SettleResult{}, err
+	}
+	res, released, lsn, err := s.decideSettle(q, p)
+	if err := s.await(lsn, err); err != nil {
+		return store.SettleResult{}, err
+	}
+	if released {
+		s.notify(p.Queue)
+	}
+	return res, nil
+}
+
+// decideSettle decides and appends.
+func (s *Store) decideSettle(q *queue, p store.SettleParams) (res store.SettleResult, released bool, lsn journal.LSN, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err := q.check(p.Revision); err != nil {
+		return res, false, q.last, err
+	}
+	now := s.clock.Now()
+	ev, outcomes, changed := q.state.Settle(now, p)
+	res = store.SettleResult{Outcomes: outcomes, NextDue: q.state.NextDue(now)}
+	if changed {
+		q.last = s.append(seal(ev.Encode(room(ev.Len())), typeSettled, q.id), true)
+		q.settled = q.last
+	}
+	return res, ev.Released(), q.last, nil
+}

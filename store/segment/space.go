@@ -1,0 +1,52 @@
+package segment
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/internal/model"
+)
+
+// freeMargin is kept free beside two journal files, so that acknowledgements, checkpoints and merges still find room
+// when sends are refused.
+const freeMargin = 64 << 20
+
+// space remembers whether the disk has room, looked up at most once a second.
+type space struct {
+	mu      sync.Mutex
+	checked model.Millis
+	err     error
+}
+
+// admit lets in a change that adds something: it waits until the journal has room for n bytes in memory, and refuses
+// with [store.ErrFull] when the disk is nearly full. It recovers by itself.
+func (s *Store) admit(ctx context.Context, n int) error {
+	if err := s.hasSpace(); err != nil {
+		return err
+	}
+	return s.journal.Room(ctx, n, false)
+}
+
+func (s *Store) hasSpace() error {
+	now := s.clock.Now()
+	s.space.mu.Lock()
+	defer s.space.mu.Unlock()
+	if now < s.space.checked+1000 {
+		return s.space.err
+	}
+	s.space.checked = now
+	free, err := s.fs().Free(s.o.Dir)
+	if err != nil {
+		return fmt.Errorf("look up free space: %w", err)
+	}
+	least := 2*s.o.FileSize + freeMargin
+	if free >= least {
+		s.space.err = nil
+		return nil
+	}
+	s.space.err = fmt.Errorf("%w: %d MiB free in %s, sends need %d; consume messages or free disk space",
+		store.ErrFull, free>>20, s.o.Dir, least>>20)
+	return s.space.err
+}

@@ -1,0 +1,55 @@
+package segment
+
+import (
+	"context"
+
+	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/internal/journal"
+)
+
+// Sweep implements [store.QueueAdmin].
+func (s *Store) Sweep(_ context.Context, id store.QueueID) (store.SweepResult, error) {
+	q, err := s.find(id)
+	if err != nil {
+		return store.SweepResult{}, err
+	}
+	res, lsn, err := s.sweep(q)
+	return res, s.await(lsn, err)
+}
+
+func (s *Store) sweep(q *queue) (store.SweepResult, journal.LSN, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err := q.alive(); err != nil {
+		return store.SweepResult{}, q.last, err
+	}
+	now := s.clock.Now()
+	ev, changed := q.state.Sweep(now)
+	if changed {
+		q.last = s.append(seal(ev.Encode(room(12+8*len(ev.Expired))), typeSwept, q.id), true)
+		q.settled = q.last
+	}
+	stats := q.state.Stats(now)
+	return store.SweepResult{
+		Expired: len(ev.Expired), Ready: stats.Ready, Dead: stats.Dead, NextDue: stats.NextDue,
+	}, q.last, nil
+}
+
+// Stats implements [store.Queues].
+func (s *Store) Stats(_ context.Context, id store.QueueID) (store.Stats, error) {
+	q, err := s.find(id)
+	if err != nil {
+		return store.Stats{}, err
+	}
+	res, lsn, err := s.stats(q)
+	return res, s.await(lsn, err)
+}
+
+func (s *Store) stats(q *queue) (store.Stats, journal.LSN, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err := q.alive(); err != nil {
+		return store.Stats{}, q.last, err
+	}
+	return q.state.Stats(s.clock.Now()), q.last, nil
+}
