@@ -73,6 +73,7 @@ func (e *Engine) runJanitor(ctx context.Context) {
 }
 
 // visit does what time has made due in q: one sweep and at most one move, so that no queue keeps the others waiting.
+// It wakes nobody: the clock has done so, and a second wake could let a younger waiter pass an older one.
 func (e *Engine) visit(ctx context.Context, q *queue) {
 	q.swept.Store(int64(e.clock.moment()))
 	res, err := e.store.Sweep(ctx, q.id)
@@ -83,9 +84,6 @@ func (e *Engine) visit(ctx context.Context, q *queue) {
 	e.dueIn(q, res.NextDue)
 	if res.Expired > 0 {
 		tell(e.events.Expired, q.ref, res.Expired)
-	}
-	if res.Ready > 0 {
-		q.line.signal()
 	}
 	if res.Dead > 0 {
 		e.bury(ctx, q)

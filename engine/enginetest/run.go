@@ -34,15 +34,54 @@ func Run(t *testing.T, newStore NewStore) {
 }
 
 // tests are those written in Go, by name.
-var tests = map[string]func(*bundle){}
+var tests = map[string]func(*bundle){
+	"WaiterIsWokenBySend":                        waiterIsWokenBySend,
+	"WaiterIsWokenByEndOfDelay":                  waiterIsWokenByEndOfDelay,
+	"WaiterIsWokenByEndOfLease":                  waiterIsWokenByEndOfLease,
+	"WaiterIsWokenByNack":                        waiterIsWokenByNack,
+	"WaiterIsWokenByEndOfBackoff":                waiterIsWokenByEndOfBackoff,
+	"WaiterIsWokenByVisibilityZero":              waiterIsWokenByVisibilityZero,
+	"WaiterIsWokenByDeliveryWithoutLease":        waiterIsWokenByDeliveryWithoutLease,
+	"WaiterIsWokenByShorterLease":                waiterIsWokenByShorterLease,
+	"WaiterIsWokenByDeadLetter":                  waiterIsWokenByDeadLetter,
+	"WaiterIsWokenByUndo":                        waiterIsWokenByUndo,
+	"WaitersAreServedOldestFirst":                waitersAreServedOldestFirst,
+	"WakeOfOneThatHangsUpIsHandedOn":             wakeOfOneThatHangsUpIsHandedOn,
+	"WakeOfOneThatFailsIsHandedOn":               wakeOfOneThatFailsIsHandedOn,
+	"IdleWaitersCostNothing":                     idleWaitersCostNothing,
+	"WaiterOfDeletedQueueIsTold":                 waiterOfDeletedQueueIsTold,
+	"WaiterSurvivesChangeOfConfiguration":        waiterSurvivesChangeOfConfiguration,
+	"DrainAnswersAllWaiters":                     drainAnswersAllWaiters,
+	"HangUpWhileWaitingLeasesNothing":            hangUpWhileWaitingLeasesNothing,
+	"HangUpJustAfterClaimLeasesNothing":          hangUpJustAfterClaimLeasesNothing,
+	"NoMessageIsLostOrDoubledAmongManyReceivers": noMessageIsLostOrDoubledAmongManyReceivers,
+	"OneRetryCountsOneReceive":                   oneRetryCountsOneReceive,
+	"MaxReceivesIsExact":                         maxReceivesIsExact,
+	"DeadLettersDyingDuringAMoveAreMoved":        deadLettersDyingDuringAMoveAreMoved,
+	"AckedDeadLettersDoNotReturn":                ackedDeadLettersDoNotReturn,
+	"LeasesWithOneDeadlineAllEnd":                leasesWithOneDeadlineAllEnd,
+	"MessagesOfOneMillisecondHaveDifferentIDs":   messagesOfOneMillisecondHaveDifferentIDs,
+	"MessageKeepsAllItSays":                      messageKeepsAllItSays,
+	"AnswerIsBoundedInBytes":                     answerIsBoundedInBytes,
+	"ConcurrentRepeatsSendOnce":                  concurrentRepeatsSendOnce,
+	"ChangeOfConfigurationDisturbsNoCall":        changeOfConfigurationDisturbsNoCall,
+	"DeleteLosesNoAcceptedMessage":               deleteLosesNoAcceptedMessage,
+	"SettingsThatDidNotArriveAreRepeated":        settingsThatDidNotArriveAreRepeated,
+	"GenerationsNobodyKnowsAreDropped":           generationsNobodyKnowsAreDropped,
+	"ETagGuardsChanges":                          eTagGuardsChanges,
+	"EventsTellWhatHappened":                     eventsTellWhatHappened,
+	"TenThousandQueuesOpen":                      tenThousandQueuesOpen,
+}
 
 // bundle is one engine on one store, with the test it serves.
 type bundle struct {
 	*testing.T
 	open    OpenStore
 	engine  *engine.Engine
+	store   *meddler
 	release func()
-	events  engine.Events
+	// events are told to the engine that starts next.
+	events engine.Events
 }
 
 // tenant of all queues, unless a test says otherwise.
@@ -59,7 +98,8 @@ func setup(t *testing.T, newStore NewStore) *bundle {
 func (b *bundle) start() {
 	b.Helper()
 	s, release := b.open()
-	e, err := engine.Open(b.Context(), s, engine.Options{Now: time.Now, Rand: rand.Reader, Events: b.events})
+	b.store = &meddler{Store: s}
+	e, err := engine.Open(b.Context(), b.store, engine.Options{Now: time.Now, Rand: rand.Reader, Events: b.events})
 	if err != nil {
 		b.Fatalf("open the engine: %v", err)
 	}

@@ -1,0 +1,234 @@
+package enginetest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing/synctest"
+	"time"
+
+	"github.com/dabba-mq/dabba/engine"
+	"github.com/google/go-cmp/cmp"
+)
+
+func changeOfConfigurationDisturbsNoCall(b *bundle) {
+	b.put(ref)
+	var finished atomic.Bool
+	var done sync.WaitGroup
+	for range 4 {
+		done.Go(func() {
+			for !finished.Load() {
+				b.send(ref, "m")
+				for _, d := range b.receive(ref, 10).Messages {
+					b.ack(ref, d.Receipt)
+				}
+			}
+		})
+	}
+	for i := range 200 {
+		b.put(ref, func(c *engine.QueueConfig) { c.Visibility = time.Hour + time.Duration(i)*time.Second })
+	}
+	finished.Store(true)
+	done.Wait()
+	for _, d := range b.receive(ref, 1000).Messages {
+		b.ack(ref, d.Receipt)
+	}
+	b.wantCounts(ref, engine.Counts{})
+}
+
+// deleteLosesNoAcceptedMessage sends to a queue that someone keeps trying to delete. What was accepted must be there
+// to be received, since a queue with messages is not deleted.
+func deleteLosesNoAcceptedMessage(b *bundle) {
+	b.put(ref)
+	var finished atomic.Bool
+	var deleted atomic.Int64
+	var done sync.WaitGroup
+	done.Go(func() {
+		for !finished.Load() {
+			if b.engine.DeleteQueue(b.Context(), ref, false) == nil {
+				deleted.Add(1)
+				b.put(ref)
+			}
+		}
+	})
+	for deleted.Load() < 50 {
+		_, err := b.engine.Send(b.Context(), ref, engine.SendRequest{Messages: []engine.Message{{}}})
+		if err != nil {
+			if code := engine.ErrorOf(err).Code; code != engine.CodeNotFound && code != engine.CodeUnavailable {
+				b.Fatalf("send: %v", err)
+			}
+			continue
+		}
+		b.ack(ref, b.one(ref).Receipt)
+	}
+	finished.Store(true)
+	done.Wait()
+}
+
+func settingsThatDidNotArriveAreRepeated(b *bundle) {
+	failure := func() error { return errors.New("some failure") }
+	b.store.beforeConfig.set(failure)
+	_, _, err := b.engine.PutQueue(b.Context(), ref, engine.DefaultConfig(), "")
+	if err == nil || engine.ErrorOf(err).Outcome != engine.Unknown {
+		b.Errorf("put whose second half failed: got %v, want an unknown outcome", err)
+	}
+	b.send(ref, "m")
+
+	// A change, and then a restart before anybody notices.
+	b.store.beforeConfig.set(failure)
+	_, _, err = b.engine.PutQueue(b.Context(), ref, configWith(deadLetters("", 1)), "")
+	b.wantCode(err, engine.CodeUnavailable)
+	b.restart()
+	b.nack(ref, b.one(ref).Receipt, 0)
+	b.wantCounts(ref, engine.Counts{Dead: 1})
+}
+
+func generationsNobodyKnowsAreDropped(b *bundle) {
+	b.put(ref)
+	b.put(named("other"))
+	b.store.beforeDrop.set(func() error { return errors.New("some failure") })
+	err := b.engine.DeleteQueue(b.Context(), ref, true)
+	if err == nil || engine.ErrorOf(err).Outcome != engine.Applied {
+		b.Errorf("delete whose second half failed: got %v, want applied", err)
+	}
+	_, err = b.engine.Queue(b.Context(), ref)
+	b.wantCode(err, engine.CodeNotFound)
+	b.wantGenerations(2)
+	b.restart()
+	b.wantGenerations(1)
+	b.send(named("other"), "m")
+}
+
+func (b *bundle) wantGenerations(want int) {
+	b.Helper()
+	ids, err := b.store.Queues(b.Context(), 0, 10)
+	if err != nil || len(ids) != want {
+		b.Errorf("generations in the store: got %v, %v, want %d", ids, err, want)
+	}
+}
+
+func eTagGuardsChanges(b *bundle) {
+	old := b.put(ref)
+	same := b.put(ref)
+	if same.ETag != old.ETag {
+		b.Errorf("putting the same configuration changed the ETag from %s to %s", old.ETag, same.ETag)
+	}
+	change := func(c engine.QueueConfig) (engine.QueueConfig, error) {
+		c.Delay += time.Second
+		return c, nil
+	}
+	changed, err := b.engine.ChangeQueue(b.Context(), ref, old.ETag, change)
+	if err != nil || changed.ETag == old.ETag || changed.Config.Delay != time.Second {
+		b.Fatalf("change with the present ETag: got %+v, %v", changed, err)
+	}
+	_, err = b.engine.ChangeQueue(b.Context(), ref, old.ETag, change)
+	b.wantCode(err, engine.CodeConflict)
+	_, _, err = b.engine.PutQueue(b.Context(), ref, engine.DefaultConfig(), old.ETag)
+	b.wantCode(err, engine.CodeConflict)
+
+	mine := errors.New("my own")
+	_, err = b.engine.ChangeQueue(b.Context(), ref, "", func(c engine.QueueConfig) (engine.QueueConfig, error) { return c, mine })
+	if !errors.Is(err, mine) {
+		b.Errorf("error of the change function: got %v, want it as it is", err)
+	}
+
+	// The configuration shown is a copy.
+	tagged := b.put(ref, func(c *engine.QueueConfig) { c.Tags = map[string]string{"k": "v"} })
+	tagged.Config.Tags["k"] = "changed"
+	shown, err := b.engine.Queue(b.Context(), ref)
+	if err != nil || shown.Config.Tags["k"] != "v" {
+		b.Errorf("tags after their copy was changed: got %v, %v", shown.Config.Tags, err)
+	}
+}
+
+func eventsTellWhatHappened(b *bundle) {
+	var mu sync.Mutex
+	got := make(map[string]int)
+	note := func(what string) func(engine.Ref, int) {
+		return func(q engine.Ref, n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			got[what+" "+q.Name] += n
+		}
+	}
+	sized := func(what string) func(engine.Ref, int, int64) {
+		return func(q engine.Ref, n int, bytes int64) {
+			note(what)(q, n)
+			note(what+" bytes")(q, int(bytes))
+		}
+	}
+	once := func(what string) func(engine.Ref) { return func(q engine.Ref) { note(what)(q, 1) } }
+	b.events = engine.Events{
+		Sent: sized("sent"), Received: sized("received"), Duplicate: once("duplicate"), Undone: note("undone"),
+		Acked: note("acked"), Nacked: note("nacked"), Extended: note("extended"), LeaseLost: note("lost"),
+		Died: note("died"), Expired: note("expired"), Configured: once("configured"), Deleted: once("deleted"),
+		DeadLettered: func(q, to engine.Ref, n int) { note("to "+to.Name+" from")(q, n) },
+		Waiting:      func(delta int) { note("waiting")(engine.Ref{}, delta) },
+	}
+	b.restart()
+
+	grave := named("grave")
+	b.put(grave, func(c *engine.QueueConfig) { c.Retention = time.Minute })
+	b.put(ref, deadLetters("grave", 1))
+	b.send(ref, "acked", "nacked", "undone")
+	req := engine.SendRequest{Messages: []engine.Message{{Body: []byte("once")}}, Key: &engine.IdempotencyKey{Key: "k"}}
+	for range 2 {
+		if _, err := b.engine.Send(b.Context(), ref, req); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ack(ref, b.one(ref).Receipt)
+	d := b.one(ref)
+	b.extend(ref, d.Receipt, time.Hour)
+	b.nack(ref, d.Receipt, 0)
+	if _, err := b.engine.Ack(b.Context(), ref, []string{d.Receipt}); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := b.engine.Extend(b.Context(), ref, []engine.ExtendItem{{Receipt: d.Receipt}}); err != nil {
+		b.Fatal(err)
+	}
+	if err := b.receive(ref, 1).Undo(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	b.wait(grave, time.Second).want(0, "nacked")
+	w := b.wait(grave, time.Second)
+	mu.Lock()
+	if got["waiting "] != 1 {
+		b.Errorf("one waits, the events say %d", got["waiting "])
+	}
+	mu.Unlock()
+	w.want(time.Second)
+	b.advance(2 * time.Minute)
+	if err := b.engine.DeleteQueue(b.Context(), grave, true); err != nil {
+		b.Fatal(err)
+	}
+	synctest.Wait()
+
+	want := map[string]int{
+		"configured work": 1, "configured grave": 1, "deleted grave": 1,
+		"sent work": 4, "sent bytes work": len("ackednackedundoneonce"), "duplicate work": 1,
+		"received work": 3, "received bytes work": len("ackednackedundone"),
+		"received grave": 1, "received bytes grave": len("nacked"),
+		"acked work": 1, "nacked work": 1, "extended work": 1, "lost work": 1, "undone work": 1,
+		"died work": 1, "to grave from work": 1, "expired grave": 1, "waiting ": 0,
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if diff := cmp.Diff(want, got); diff != "" {
+		b.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+func tenThousandQueuesOpen(b *bundle) {
+	const queues = 10_000
+	for i := range queues {
+		b.put(named(fmt.Sprintf("q%05d", i)), deadLetters("grave", 3))
+	}
+	b.restart()
+	page, err := b.engine.Queues(b.Context(), tenant, "q", "q09989", 100)
+	if err != nil || len(page) != 10 {
+		b.Errorf("last page after opening %d queues: got %d queues, %v, want 10", queues, len(page), err)
+	}
+	b.send(named("q05000"), "m")
+}

@@ -1,0 +1,59 @@
+package enginetest
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+// meddler is the real store, with a place for a test to count calls, to act between a call and its answer, and to make
+// a call fail. A hook that is nil does nothing.
+type meddler struct {
+	store.Store
+	claims       atomic.Int64
+	beforeClaim  hook
+	afterClaim   hook
+	beforeConfig hook
+	beforeDrop   hook
+}
+
+var _ store.Store = (*meddler)(nil)
+
+// hook is called once for each time it is set.
+type hook struct{ atomic.Pointer[func() error] }
+
+func (h *hook) set(f func() error) { h.Store(&f) }
+
+func (h *hook) call() error {
+	if f := h.Swap(nil); f != nil {
+		return (*f)()
+	}
+	return nil
+}
+
+func (m *meddler) Claim(ctx context.Context, p store.ClaimParams) (store.ClaimResult, error) {
+	m.claims.Add(1)
+	if err := m.beforeClaim.call(); err != nil {
+		return store.ClaimResult{}, err
+	}
+	res, err := m.Store.Claim(ctx, p)
+	if hooked := m.afterClaim.call(); hooked != nil {
+		return store.ClaimResult{}, hooked
+	}
+	return res, err
+}
+
+func (m *meddler) Configure(ctx context.Context, q store.QueueID, s store.Settings) error {
+	if err := m.beforeConfig.call(); err != nil {
+		return err
+	}
+	return m.Store.Configure(ctx, q, s)
+}
+
+func (m *meddler) Drop(ctx context.Context, q store.QueueID) error {
+	if err := m.beforeDrop.call(); err != nil {
+		return err
+	}
+	return m.Store.Drop(ctx, q)
+}
