@@ -12,7 +12,9 @@ import (
 )
 
 // New returns the handler of the public address.
-func New(c Config) http.Handler {
+func New(c Config) http.Handler { return routes(c) }
+
+func routes(c Config) *surface {
 	s := newSurface(c)
 
 	// Open to everyone.

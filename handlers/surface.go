@@ -69,6 +69,9 @@ func newSurface(c Config) *surface {
 	return s
 }
 
+// Routes are those of [New], for looking at, not for serving.
+func Routes(c Config) chi.Routes { return routes(c).router }
+
 // open adds a route that needs no token.
 func (s *surface) open(method, path string, h http.Handler) {
 	s.router.Method(method, path, s.counted(method, path, h))

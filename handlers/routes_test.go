@@ -1,0 +1,65 @@
+package handlers_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dabba-mq/dabba/handlers"
+	"github.com/dabba-mq/dabba/handlers/handlerstest"
+	"github.com/dabba-mq/dabba/openapi/openapitest"
+)
+
+// pages are routes that are not calls of the API.
+var pages = []string{"GET /", "GET /docs", "GET /docs/*", "GET /openapi.json", "GET /metrics"}
+
+func TestRoutesAndDocumentAgree(t *testing.T) {
+	t.Parallel()
+	validator, err := openapitest.New(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := validator.Operations()
+	var routed []string
+	err = chi.Walk(handlers.Routes(handlerstest.Start(t).Config), func(method, path string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		if call := method + " " + path; !slices.Contains(pages, call) {
+			routed = append(routed, call)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(routed)
+	slices.Sort(documented)
+	if diff := cmp.Diff(documented, routed); diff != "" {
+		t.Errorf("calls (-documented +routed):\n%s\nRun go generate ./openapi after changing annotations.", diff)
+	}
+}
+
+func TestUnknownPathsAndMethodsAreProblems(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	srv.Get("/v2/queues").Refused(http.StatusNotFound, "not_found", "")
+	srv.Post("/v1/queues/q", "").Refused(http.StatusMethodNotAllowed, "invalid_request", "")
+
+	got := srv.Do("POST", "/v1/queues/q", "").Header.Values("Allow")
+	if diff := cmp.Diff([]string{"GET", "PUT", "PATCH", "DELETE"}, got); diff != "" {
+		t.Errorf("Allow (-want +got):\n%s", diff)
+	}
+}
+
+func TestPagesAreServedWithoutTheNetwork(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	srv.Get("/").Want(http.StatusOK).Has("Dabba is running")
+	srv.Get("/openapi.json").Want(http.StatusOK).Has(`"openapi": "3.1.0"`)
+	srv.Get("/docs").Want(http.StatusOK).Has("/docs/swagger-ui-bundle.js")
+	srv.Get("/docs/swagger-ui-bundle.js").Want(http.StatusOK)
+	srv.Get("/docs/swagger-ui.css").Want(http.StatusOK)
+	srv.Get("/healthz").Want(http.StatusOK).Has("ok")
+	srv.Get("/readyz").Want(http.StatusOK).Has("ready")
+}
