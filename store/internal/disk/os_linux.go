@@ -15,7 +15,7 @@ func datasync(f *os.File) error {
 		return err
 	}
 	var result error
-	err = conn.Control(func(fd uintptr) {
+	closed := conn.Control(func(fd uintptr) {
 		for {
 			result = unix.Fdatasync(int(fd))
 			if result != unix.EINTR {
@@ -23,8 +23,8 @@ func datasync(f *os.File) error {
 			}
 		}
 	})
-	if err != nil {
-		return err
+	if closed != nil {
+		return fs.ErrClosed
 	}
 	return result
 }
