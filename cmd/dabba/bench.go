@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+const (
+	// benchBatch is how many messages the batched phases carry in a request.
+	benchBatch = 10
+	// benchSlack is what a run may take beyond what its phases add up to.
+	benchSlack = 2 * time.Minute
+)
+
+type benchOptions struct {
+	client      clientOptions
+	connections int
+	size        int
+	duration    time.Duration
+	rounds      int
+	depth       int
+	parent      string
+	json        bool
+	serveEmpty  bool
+}
+
+func newBench(p program) *cobra.Command {
+	var o benchOptions
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure a server against an empty HTTP handler",
+		Long: `Measure how many messages a second a server takes and gives, and what that costs it. Without --url a server is started
+for it, on a folder of its own.
+
+Every phase takes turns with a handler (chi and encoding/json, in a process of its own) that only reads and decodes one
+message, so that the ratio between the two says what queueing and durability cost on this machine, whatever it is doing
+besides. The client writes prepared bytes to ` + "`--connections`" + ` sockets and is the same for both. What is shown is the median of
+the rounds.`,
+		Example: `  dabba bench
+  dabba bench --depth 1000000
+  dabba bench --url http://queue.example:8080 --duration 10s --json`,
+		Args: none,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.serveEmpty {
+				return serveEmpty(cmd.Context(), p)
+			}
+			c, err := o.client.client(p, cmd)
+			if err != nil {
+				return err
+			}
+			if err := o.check(c); err != nil {
+				return err
+			}
+			given := cmd.Flags().Changed("url")
+			if err := o.run(cmd.Context(), p, c, given); err != nil {
+				if errors.Is(err, context.Canceled) {
+					return errors.New("interrupted")
+				}
+				return err
+			}
+			return nil
+		},
+	}
+	o.client.register(cmd)
+	f := cmd.Flags()
+	f.IntVar(&o.connections, "connections", 64, "connections that send requests, one at a time each")
+	f.IntVar(&o.size, "size", 1024, "bytes of a message's body")
+	f.DurationVar(&o.duration, "duration", 2*time.Second, "how long each phase of each round lasts")
+	f.IntVar(&o.rounds, "rounds", 5, "how often the phases are repeated")
+	f.IntVar(&o.depth, "depth", 0, "also compare receiving at a backlog of this many messages with a backlog of 1000")
+	f.StringVar(&o.parent, "dir", "", "`folder` to make the started server's data folder in (default: the system's for temporary files)")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.BoolVar(&o.serveEmpty, "serve-empty", false, "be the empty handler until standard input ends")
+	if err := f.MarkHidden("serve-empty"); err != nil {
+		panic(err)
+	}
+	return cmd
+}
+
+func (o *benchOptions) check(c *client) error {
+	switch {
+	case o.connections < 1 || o.connections > 10_000:
+		return usagef("--connections is from 1 to 10000, not %d", o.connections)
+	case o.size < 1 || o.size > 1<<20:
+		return usagef("--size is from 1 to %d, not %d", 1<<20, o.size)
+	case o.duration < 10*time.Millisecond:
+		return usagef("--duration is at least 10ms, not %v", o.duration)
+	case o.rounds < 1:
+		return usagef("--rounds is at least 1, not %d", o.rounds)
+	case o.depth < 0:
+		return usagef("--depth is a number of messages, not %d", o.depth)
+	case strings.HasPrefix(c.base, "https:"):
+		return usagef("bench speaks plain HTTP only: --url http://…")
+	}
+	return nil
+}
+
+// run measures, either the server the client points to or one of its own.
+func (o *benchOptions) run(ctx context.Context, p program, c *client, given bool) error {
+	phases := time.Duration(o.rounds+1) * 8 * o.duration
+	filling := time.Duration(o.depth/2000) * time.Second // a server slower than this is not worth waiting for
+	ctx, cancel := context.WithTimeoutCause(ctx, phases+filling+benchSlack, errors.New("the server is too slow: the run took too long"))
+	defer cancel()
+
+	handler, err := startEmpty(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer handler.stop()
+	server := &benchServer{base: c.base}
+	if !given {
+		if server, err = startServer(ctx, p, o.parent); err != nil {
+			return err
+		}
+		defer server.stop()
+		c.base, c.token = server.base, ""
+	}
+	b := &bench{options: o, client: c, server: server, handler: handler, progress: p.errOut, name: "bench-" + rand.Text()[:8]}
+	report, err := b.all(ctx)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil && ctx.Err() != nil {
+			return cause
+		}
+		return err
+	}
+	if o.json {
+		return printJSON(p.out, report)
+	}
+	return report.print(p.out)
+}
+
+// createQueue makes a queue for a phase; its settings are the defaults.
+func (b *bench) createQueue(ctx context.Context, name string) error {
+	err := b.client.call(ctx, request{method: http.MethodPut, path: queuePath(name, ""), repeat: true}, nil)
+	if err != nil {
+		return fmt.Errorf("create the queue %s: %w", name, err)
+	}
+	return nil
+}
+
+// deleteQueue removes it again, also after an interrupt.
+func (b *bench) deleteQueue(ctx context.Context, name string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	err := b.client.call(ctx, request{
+		method: http.MethodDelete, path: queuePath(name, ""), query: url.Values{"force": {"true"}},
+	}, nil)
+	if err != nil {
+		fmt.Fprintf(b.progress, "dabba: the queue %s is left over: %v\n", name, err)
+	}
+}

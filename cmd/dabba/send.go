@@ -1,0 +1,268 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+)
+
+const (
+	// batchMessages and batchBytes bound one request.
+	batchMessages = 100
+	batchBytes    = 1 << 20
+	// maxLine is the longest line that can be a message, the server's own upper limit.
+	maxLine = 64 << 20
+	// refusalsShown is how many refused messages are explained one by one.
+	refusalsShown = 10
+)
+
+type sendOptions struct {
+	client     clientOptions
+	queue      string
+	delay      string
+	attributes map[string]string
+	lines      bool
+}
+
+func newSend(p program) *cobra.Command {
+	var o sendOptions
+	cmd := &cobra.Command{
+		Use:   "send [FILE...]",
+		Short: "Send lines of standard input, or files, to a queue",
+		Long: `Send messages to a queue: each line of standard input is one, or each file named is one (with --lines, each line of
+each file). Messages are sent in batches, in order; a batch that fails is repeated under the same idempotency key, so
+that nothing is sent twice.`,
+		Example: `  echo hello | dabba send --queue orders
+  dabba send --queue photos *.jpg
+  dabba send --queue orders --lines orders.ndjson`,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			c, err := o.client.client(p, cmd)
+			if err != nil {
+				return err
+			}
+			if o.queue == "" {
+				return usagef("give the queue with --queue NAME")
+			}
+			return o.run(cmd.Context(), p, c, files)
+		},
+	}
+	o.client.register(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.queue, "queue", "", "`name` of the queue")
+	f.StringVar(&o.delay, "delay", "", "hold the messages back for this long, like 30s")
+	f.StringToStringVar(&o.attributes, "attribute", nil, "`name=value` to send with each message; may be repeated")
+	f.BoolVar(&o.lines, "lines", false, "each line of each file is a message, not each file")
+	return cmd
+}
+
+// outgoing is one message on its way to the server.
+type outgoing struct {
+	Body       *string           `json:"body,omitzero"`
+	BodyBase64 []byte            `json:"body_base64,omitzero"`
+	Attributes map[string]string `json:"attributes,omitzero"`
+	Delay      string            `json:"delay,omitzero"`
+
+	// where it came from, to name it in an error
+	origin string
+	size   int
+}
+
+func (o *sendOptions) message(body []byte, origin string) outgoing {
+	m := outgoing{Attributes: o.attributes, Delay: o.delay, origin: origin, size: len(body)}
+	if utf8.Valid(body) {
+		m.Body = new(string(body))
+	} else {
+		m.BodyBase64 = body
+	}
+	return m
+}
+
+func (o *sendOptions) run(ctx context.Context, p program, c *client, files []string) error {
+	bar, err := newProgress(p, files)
+	if err != nil {
+		return err
+	}
+	s := &sender{client: c, queue: o.queue, progress: bar, errOut: p.errOut, run: rand.Text()}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	messages := make(chan outgoing, batchMessages)
+	read := make(chan error, 1)
+	go func() {
+		defer close(messages)
+		read <- o.read(ctx, p, files, messages)
+	}()
+	err = s.all(ctx, messages)
+	cancel()
+	bar.finish()
+	if err == nil {
+		err = <-read
+	}
+	fmt.Fprintf(p.errOut, "%d messages sent to %s\n", s.sent, o.queue)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("interrupted after %d messages", s.sent)
+	case err != nil && s.sent > 0:
+		return fmt.Errorf("stopped after %d messages: %w", s.sent, err)
+	case err != nil:
+		return err
+	case s.refused > 0:
+		return fmt.Errorf("%d messages were refused, the others were sent", s.refused)
+	}
+	return nil
+}
+
+// read puts all messages into the channel.
+func (o *sendOptions) read(ctx context.Context, p program, files []string, out chan<- outgoing) error {
+	if len(files) == 0 {
+		return o.readLines(ctx, p.in, "line", out)
+	}
+	for _, name := range files {
+		if err := o.readFile(ctx, name, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *sendOptions) readFile(ctx context.Context, name string, out chan<- outgoing) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if o.lines {
+		return o.readLines(ctx, f, name+" line", out)
+	}
+	body, err := io.ReadAll(io.LimitReader(f, maxLine+1))
+	if err != nil {
+		return err
+	}
+	if len(body) > maxLine {
+		return fmt.Errorf("%s is larger than a message may be (%d bytes)", name, maxLine)
+	}
+	return put(ctx, out, o.message(body, name))
+}
+
+// readLines takes each line for a message; the newline is not part of it, and neither is a carriage return before it.
+func (o *sendOptions) readLines(ctx context.Context, in io.Reader, origin string, out chan<- outgoing) error {
+	s := bufio.NewScanner(in)
+	s.Buffer(make([]byte, 64<<10), maxLine)
+	n := 0
+	for s.Scan() {
+		n++
+		if err := put(ctx, out, o.message(bytes.Clone(s.Bytes()), origin+" "+strconv.Itoa(n))); err != nil {
+			return err
+		}
+	}
+	if errors.Is(s.Err(), bufio.ErrTooLong) {
+		return fmt.Errorf("%s %d is longer than a message may be (%d bytes)", origin, n+1, maxLine)
+	}
+	return s.Err()
+}
+
+func put(ctx context.Context, out chan<- outgoing, m outgoing) error {
+	select {
+	case out <- m:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// sender sends batches, one after the other, so that the order is kept.
+type sender struct {
+	client   *client
+	queue    string
+	progress *progress
+	errOut   io.Writer
+	// run begins all idempotency keys of this run; batches are numbered.
+	run           string
+	batches       int
+	sent, refused int
+}
+
+// all sends until the channel is closed. It does not wait for a batch to fill up: what is there goes.
+func (s *sender) all(ctx context.Context, in <-chan outgoing) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case first, ok := <-in:
+			if !ok {
+				return nil
+			}
+			if err := s.batch(ctx, fill(first, in)); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func fill(first outgoing, in <-chan outgoing) []outgoing {
+	batch, size := []outgoing{first}, first.size
+	for len(batch) < batchMessages && size < batchBytes {
+		select {
+		case m, ok := <-in:
+			if !ok {
+				return batch
+			}
+			batch = append(batch, m)
+			size += m.size
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+func (s *sender) batch(ctx context.Context, batch []outgoing) error {
+	s.batches++
+	var answer struct {
+		Results []struct {
+			Error *answerError `json:"error"`
+		} `json:"results"`
+	}
+	err := s.client.call(ctx, request{
+		method: http.MethodPost,
+		path:   queuePath(s.queue, "/messages"),
+		body: struct {
+			Messages []outgoing `json:"messages"`
+		}{batch},
+		key: s.run + "-" + strconv.Itoa(s.batches),
+	}, &answer)
+	if err != nil {
+		return adviseOnQueue(s.queue, err)
+	}
+	if len(answer.Results) != len(batch) {
+		return fmt.Errorf("the server answered %d results for %d messages", len(answer.Results), len(batch))
+	}
+	for i, r := range answer.Results {
+		s.progress.add(batch[i].size)
+		if r.Error == nil {
+			s.sent++
+			continue
+		}
+		if s.refused++; s.refused <= refusalsShown {
+			fmt.Fprintf(s.errOut, "dabba: %s was refused: %s\n", batch[i].origin, r.Error.Detail)
+		}
+	}
+	return nil
+}
+
+// adviseOnQueue adds to an error what to do about a queue that is not there.
+func adviseOnQueue(queue string, err error) error {
+	if a, ok := errors.AsType[*answerError](err); ok && a.Code == "not_found" {
+		return fmt.Errorf("there is no queue %q: create it with dabba queues create %s", queue, queue)
+	}
+	return err
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// serveOptions are the flags of serve.
+type serveOptions struct {
+	addr, adminAddr    string
+	data, store, fsync string
+	authKeys, jwksURL  string
+	issuer, audience   string
+	insecure           bool
+	quarantine         bool
+	logLevel           string
+	config             string
+	untilInputEnds     bool
+}
+
+func newServe(p program) *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the server",
+		Long: `Run the server. Every flag has an environment variable (` + envName("auth-keys") + ` for --auth-keys) and a key in the
+config file (auth-keys: …). A flag counts more than its variable, the variable more than the file.
+
+Keys that verify tokens may also be given in the variable ` + inlineKeys + ` itself.`,
+		Example: `  dabba serve
+  dabba serve --addr :8080 --data /var/lib/dabba --auth-keys /etc/dabba/keys.pem`,
+		Args: none,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := p.fromEnv(cmd.Flags()); err != nil {
+				return err
+			}
+			if o.config != "" {
+				if err := fromFile(cmd.Flags(), o.config); err != nil {
+					return err
+				}
+			}
+			level, err := o.check(p.lookupEnv(inlineKeys) != "")
+			if err != nil {
+				return err
+			}
+			log := slog.New(slog.NewTextHandler(p.errOut, &slog.HandlerOptions{Level: level}))
+			p.logConfiguration(log, cmd)
+			return serve(cmd.Context(), p, o, log)
+		},
+	}
+	o.register(cmd.Flags())
+	return cmd
+}
+
+func (o *serveOptions) register(f *pflag.FlagSet) {
+	f.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` of the API")
+	f.StringVar(&o.adminAddr, "admin-addr", "", "`address` for /metrics, /healthz and /readyz, without tokens (default: they are on --addr)")
+	f.StringVar(&o.data, "data", "./data", "`folder` of the segment store")
+	f.StringVar(&o.store, "store", "segment", "where messages are kept: segment (on disk) or memory (gone at the end)")
+	f.StringVar(&o.fsync, "fsync", "always", "when an acknowledged message is synced to disk: always (before it is acknowledged), interval (every second) or none (when the system likes)")
+	f.BoolVar(&o.quarantine, "quarantine", false, "start although stored data is damaged, and set the damaged part aside")
+	f.StringVar(&o.authKeys, "auth-keys", "", "`file` with the keys that verify tokens: a secret of at least 32 bytes, PEM or a JWK set")
+	f.StringVar(&o.jwksURL, "jwks-url", "", "`URL` of an identity provider's JWK set")
+	f.StringVar(&o.issuer, "jwt-issuer", "", "iss that tokens must have")
+	f.StringVar(&o.audience, "jwt-audience", "", "aud that tokens must have")
+	f.BoolVar(&o.insecure, "insecure", false, "listen beyond this machine without authentication")
+	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
+	f.StringVar(&o.config, "config", "", "`file` with these settings, YAML or JSON")
+	f.BoolVar(&o.untilInputEnds, "until-input-ends", false, "stop when standard input ends")
+	if err := f.MarkHidden("until-input-ends"); err != nil {
+		panic(err)
+	}
+}
+
+// check refuses settings that cannot work, before anything is opened.
+func (o *serveOptions) check(inlineKeys bool) (slog.Level, error) {
+	var level slog.Level
+	if !slices.Contains([]string{"debug", "info", "warn", "error"}, o.logLevel) {
+		return level, usagef("--log-level is debug, info, warn or error, not %q", o.logLevel)
+	}
+	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
+		return level, usagef("--log-level: %w", err)
+	}
+	if o.store != "segment" && o.store != "memory" {
+		return level, usagef("--store is segment or memory, not %q", o.store)
+	}
+	if _, ok := syncModes[o.fsync]; !ok {
+		return level, usagef("--fsync is always, interval or none, not %q", o.fsync)
+	}
+	if o.jwksURL != "" {
+		if u, err := url.Parse(o.jwksURL); err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+			return level, usagef("--jwks-url is an address like https://id.example/jwks.json, not %q", redact(o.jwksURL))
+		}
+	}
+	authenticated := inlineKeys || o.authKeys != "" || o.jwksURL != ""
+	if !authenticated && (o.issuer != "" || o.audience != "") {
+		return level, usagef("--jwt-issuer and --jwt-audience need keys to verify tokens with: give --auth-keys or --jwks-url")
+	}
+	if err := o.checkAddress("--addr", o.addr, authenticated); err != nil {
+		return level, err
+	}
+	if o.adminAddr == "" {
+		return level, nil
+	}
+	return level, o.checkAddress("--admin-addr", o.adminAddr, false)
+}
+
+// checkAddress refuses to be open to other machines by accident.
+func (o *serveOptions) checkAddress(flag, addr string, authenticated bool) error {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return usagef("%s is host:port, like 127.0.0.1:8080, not %q", flag, addr)
+	}
+	if authenticated || o.insecure || isLoopback(host) {
+		return nil
+	}
+	fix := "give --auth-keys or --jwks-url, or --insecure if everyone who reaches it may do everything"
+	if flag == "--admin-addr" {
+		fix = "the admin address asks for no token, so name a loopback one, or give --insecure if everyone may see it"
+	}
+	return usagef("%s %s can be reached from other machines without authentication: %s", flag, addr, fix)
+}
+
+func isLoopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// logConfiguration says once what is in effect and from where it could have come, without secrets.
+func (p program) logConfiguration(log *slog.Logger, cmd *cobra.Command) {
+	var attrs []any
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && f.Name != "help" {
+			attrs = append(attrs, slog.String(f.Name, redact(f.Value.String())))
+		}
+	})
+	if p.lookupEnv(inlineKeys) != "" {
+		attrs = append(attrs, slog.String(inlineKeys, "redacted"))
+	}
+	log.Info("configuration", attrs...)
+
+	sets := []*pflag.FlagSet{}
+	for _, c := range cmd.Root().Commands() {
+		sets = append(sets, c.Flags())
+	}
+	for _, name := range p.strayEnv(sets...) {
+		log.Warn("no command reads this environment variable: is it misspelled?", slog.String("name", name))
+	}
+}
+
+// redact hides the password of a URL; other settings name things and hold no secret.
+func redact(value string) string {
+	if !strings.Contains(value, "://") {
+		return value
+	}
+	u, err := url.Parse(value)
+	if err != nil {
+		return "redacted"
+	}
+	if u.RawQuery != "" {
+		u.RawQuery = "redacted"
+	}
+	return u.Redacted()
+}
+
+// banner says to the person who started the server what to do next.
+func banner(o serveOptions, base, admin string, authenticated bool, promise string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Dabba %s is ready.\n\n", version())
+	fmt.Fprintf(&b, "  API    %s/v1\n", base)
+	fmt.Fprintf(&b, "  Docs   %s/docs\n", base)
+	if admin != "" {
+		fmt.Fprintf(&b, "  Admin  %s/metrics\n", admin)
+	}
+	where := o.data
+	if o.store == "memory" {
+		where = "memory"
+	}
+	fmt.Fprintf(&b, "  Data   %s: %s\n\nTry it:\n", where, promise)
+	header := ""
+	if authenticated {
+		key := o.authKeys
+		if key == "" {
+			key = "KEYFILE"
+		}
+		fmt.Fprintf(&b, "  TOKEN=$(dabba token --key %s --sub me --scope 'admin:*:*')\n", key)
+		header = ` -H "Authorization: Bearer $TOKEN"`
+	}
+	fmt.Fprintf(&b, "  curl%s -X PUT %s/v1/queues/hello\n", header, base)
+	fmt.Fprintf(&b, "  curl%s -d '{\"body\":\"Hello\"}' %s/v1/queues/hello/messages\n", header, base)
+	fmt.Fprintf(&b, "  curl%s -X POST '%s/v1/queues/hello/receive?wait=20s'\n\n", header, base)
+	return b.String()
+}
