@@ -17,21 +17,35 @@ func (e *Engine) bury(ctx context.Context, q *queue) {
 	if !ok {
 		return
 	}
-	res, err := e.store.Move(ctx, store.MoveParams{Source: q.id, Target: to.id, Limit: buryLimit, Label: q.ref.Name})
+	res, err := e.moveDead(ctx, q, to)
 	if err != nil {
 		e.janitorFailed(ctx, q, fmt.Errorf("move dead messages of %s to %s: %w", q.ref, to.ref, err))
 		return
 	}
-	e.dueIn(to, res.NextDue)
 	if res.Moved == 0 {
 		return
 	}
+	e.dueIn(to, res.NextDue)
 	if e.events.DeadLettered != nil {
 		e.events.DeadLettered(q.ref, to.ref, res.Moved)
 	}
 	if res.Left > 0 {
 		e.janitor.add(q)
 	}
+}
+
+// moveDead takes the turn of the target's name, so that the target is not deleted between a look that found it empty
+// and its drop. Those who wait for the turn find their messages moved by the one before.
+func (e *Engine) moveDead(ctx context.Context, q, to *queue) (store.MoveResult, error) {
+	release, err := e.catalog.turn(ctx, to.ref)
+	if err != nil {
+		return store.MoveResult{}, err
+	}
+	defer release()
+	if now, ok := e.catalog.deadLetterQueue(q); !ok || now != to {
+		return store.MoveResult{}, nil // changed meanwhile, which brings the janitor
+	}
+	return e.store.Move(ctx, store.MoveParams{Source: q.id, Target: to.id, Limit: buryLimit, Label: q.ref.Name})
 }
 
 // buryNow is bury for a call that has just made messages dead: they are in their dead-letter queue when it answers.

@@ -33,8 +33,7 @@ func (e *Engine) DeleteQueue(ctx context.Context, ref Ref, force bool) error {
 	return e.remove(ctx, q, r)
 }
 
-// mayDelete says why the queue must stay. If it is empty it is fenced and looked at again: a new revision makes the
-// store refuse all sends that are under way, and they wait for this name's turn to reload.
+// mayDelete says why the queue must stay. If it looks empty, it is fenced and looked at again.
 func (e *Engine) mayDelete(ctx context.Context, q *queue, r *record) error {
 	for _, f := range e.catalog.feedersOf(q.ref) {
 		return conflict("", "Queue "+f.ref.Name+" names it as its dead-letter queue; change that one first, or use force.")
@@ -42,16 +41,29 @@ func (e *Engine) mayDelete(ctx context.Context, q *queue, r *record) error {
 	if err := e.mustBeEmpty(ctx, q); err != nil {
 		return err
 	}
+	if err := e.fence(ctx, q, r); err != nil {
+		return err
+	}
+	if err := e.mustBeEmpty(ctx, q); err != nil {
+		e.install(q.ref, *r)
+		return err
+	}
+	return nil
+}
+
+// fence gives the queue a revision that the catalog's copy does not have. So the store refuses all calls, also those
+// under way, and they wait for this name's turn to reload.
+func (e *Engine) fence(ctx context.Context, q *queue, r *record) error {
 	rev, err := e.putRecord(ctx, q.ref, *r)
 	if err != nil {
 		return fromStore(err)
 	}
 	r.revision = rev
-	e.install(q.ref, *r)
-	if err := e.apply(ctx, q); err != nil {
-		return fromStore(err)
+	fenced := setup{config: r.config, revision: rev}
+	if err := e.store.Configure(ctx, q.id, fenced.settings()); err != nil {
+		return fromStore(fmt.Errorf("fence %s: %w", q.ref, err))
 	}
-	return e.mustBeEmpty(ctx, q)
+	return nil
 }
 
 func (e *Engine) mustBeEmpty(ctx context.Context, q *queue) error {

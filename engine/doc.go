@@ -20,6 +20,7 @@
 //   - retention: how long a message may stay ready or dead.
 //   - wait: how long a receive stays open while nothing is ready. A waiter is such a receive.
 //   - idempotency key: a name a client gives one send so that it may repeat it.
+//   - bury: to move dead messages to their dead-letter queue.
 //   - due: a queue is due when time alone has made something happen in it.
 //   - drain: to answer all waiters at once, with what there is.
 //
@@ -38,8 +39,11 @@
 //
 // # Lock order
 //
-// A name's turn (catalog, held over store calls by rare operations only), then catalog.mu, then line.mu (one queue's
-// waiters), then clock.mu or janitor.mu. No store call and no callback is made under a mutex.
+// A name's turn is held over store calls, by rare operations only: those that change or reload its catalog entry, and
+// a move of dead messages (the target's). Nobody who has a turn waits for another. The mutexes (catalog.mu, line.mu,
+// clock.mu, janitor.mu, random.mu) may be taken with a turn held, never one inside another; no store call and no
+// callback is made under a mutex. Sending, receiving and settling take no mutex but that of the line when someone
+// waits, and that of the clock when a due time comes closer.
 //
 // # What does not live here
 //
