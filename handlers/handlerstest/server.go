@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -16,9 +15,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers"
 	"github.com/dabba-mq/dabba/handlers/metrics"
+	"github.com/dabba-mq/dabba/handlers/problem"
 	"github.com/dabba-mq/dabba/handlers/rest"
 	"github.com/dabba-mq/dabba/openapi/openapitest"
 	"github.com/dabba-mq/dabba/store/memory"
@@ -97,6 +99,13 @@ func validator(t testing.TB) *openapitest.Validator {
 		t.Fatal(loaded.err)
 	}
 	return loaded.validator
+}
+
+// For is the same server in a subtest.
+func (s *Server) For(t testing.TB) *Server {
+	sub := *s
+	sub.t = t
+	return &sub
 }
 
 // Get, Put, Patch, Post and Delete make one request with the body as JSON; headers are name and value in turn.
@@ -180,11 +189,7 @@ func (a *Answer) Want(status int) *Answer {
 func (a *Answer) Refused(status int, code engine.Code, field string) *Answer {
 	a.t.Helper()
 	a.Want(status)
-	var p struct {
-		Status        int
-		Code          engine.Code
-		Field, Detail string
-	}
+	var p problem.Document
 	a.Decode(&p)
 	if p.Status != status || p.Code != code || p.Field != field || p.Detail == "" {
 		a.t.Fatalf("%s\n refused with status %d, code %s, field %q, detail %q\n want status %d, code %s, field %q",

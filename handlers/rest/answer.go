@@ -43,7 +43,7 @@ func (a *answer) send(w http.ResponseWriter, status int) error {
 
 // reply encodes v, for answers that are not on a message's way. What they say changes from moment to moment.
 func reply(w http.ResponseWriter, status int, v any) error {
-	content, err := json.Marshal(v)
+	content, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
 		return err
 	}

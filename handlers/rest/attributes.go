@@ -60,7 +60,7 @@ func readValue(dec *jsontext.Decoder, into *engine.Attribute) error {
 			return err
 		}
 		if (typed.Value == nil) == (typed.ValueBase64 == nil) {
-			return &valueError{"must have one of value and value_base64"}
+			return wrongValue(dec, "must have one of value and value_base64")
 		}
 		into.Type, into.Value = typed.Type, typed.ValueBase64
 		if typed.Value != nil {
@@ -68,11 +68,19 @@ func readValue(dec *jsontext.Decoder, into *engine.Attribute) error {
 		}
 		return nil
 	default:
-		// Reading the value puts the name of the attribute into the error's position.
 		if err := dec.SkipValue(); err != nil {
 			return err
 		}
-		return &valueError{`must be a string or an object with "type" and "value"`}
+		return wrongValue(dec, `must be a string or an object with "type" and "value"`)
+	}
+}
+
+// wrongValue is about the attribute just read, which the decoder would otherwise blame on all attributes.
+func wrongValue(dec *jsontext.Decoder, reason string) error {
+	return &json.SemanticError{
+		ByteOffset:  dec.InputOffset(),
+		JSONPointer: dec.StackPointer(),
+		Err:         &valueError{reason},
 	}
 }
 

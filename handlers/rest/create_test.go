@@ -1,0 +1,113 @@
+package rest_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/handlerstest"
+)
+
+func TestCreateAnswersWithTheWholeConfiguration(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+
+	created := srv.Put("/v1/queues/orders", "").Want(http.StatusCreated)
+
+	created.Has(`"name":"orders"`).
+		Has(`"visibility":"30s"`).
+		Has(`"delay":"0s"`).
+		Has(`"retention":"96h"`).
+		Has(`"max_message_bytes":1048576`).
+		Has(`"retry":{"policy":"exponential","base":"1s","cap":"5m","jitter":"full"}`).
+		Has(`"dead_letter":{"when":"eager"}`).
+		Has(`"counts":{"ready":0,"leased":0,"delayed":0,"dead":0,"bytes":0}`).
+		Has(`"oldest_age":null`)
+	if got := created.Header.Get("Location"); got != "/v1/queues/orders" {
+		t.Errorf("Location = %q, want /v1/queues/orders", got)
+	}
+}
+
+func TestCreateReplacesWhatWasThere(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	srv.Put("/v1/queues/q", `{"visibility":"1m","tags":{"team":"a"}}`).Want(http.StatusCreated).Has(`"tags":{"team":"a"}`)
+
+	srv.Put("/v1/queues/q", `{"delay":5,"visibility":null}`).Want(http.StatusOK).
+		Has(`"delay":"5s"`).
+		Has(`"visibility":"30s"`)
+	if strings.Contains(string(srv.Get("/v1/queues/q").Want(http.StatusOK).Body), "team") {
+		t.Error("tags that a PUT left out are still there")
+	}
+}
+
+func TestCreateAgainWithTheSameConfigurationKeepsTheETag(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	first := srv.Put("/v1/queues/q", `{"delay":"60s"}`).Want(http.StatusCreated).Header.Get("ETag")
+	second := srv.Put("/v1/queues/q", `{"delay":"1m"}`).Want(http.StatusOK).Header.Get("ETag")
+	if first == "" || first != second {
+		t.Errorf("ETags %s and %s, want one and the same", first, second)
+	}
+}
+
+func TestIfMatchGuardsConfiguration(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	srv.Put("/v1/queues/q", "", "If-Match", "*").Refused(http.StatusPreconditionFailed, "conflict", "If-Match")
+
+	old := srv.Put("/v1/queues/q", "").Want(http.StatusCreated).Header.Get("ETag")
+	now := srv.Put("/v1/queues/q", `{"delay":"1s"}`, "If-Match", old).Want(http.StatusOK).Header.Get("ETag")
+	if old == now {
+		t.Errorf("the ETag stayed %s over a change", old)
+	}
+
+	srv.Put("/v1/queues/q", "", "If-Match", old).Refused(http.StatusPreconditionFailed, "conflict", "If-Match")
+	srv.Patch("/v1/queues/q", `{"delay":"2s"}`, "If-Match", old).Refused(http.StatusPreconditionFailed, "conflict", "If-Match")
+	srv.Patch("/v1/queues/q", `{"delay":"2s"}`, "If-Match", "W/"+now).Refused(http.StatusPreconditionFailed, "conflict", "If-Match")
+	srv.Patch("/v1/queues/q", `{"delay":"2s"}`, "If-Match", strings.Trim(now, `"`)).Refused(http.StatusBadRequest, "invalid_request", "If-Match")
+	srv.Patch("/v1/queues/q", `{"delay":"2s"}`, "If-Match", old+", "+now).Refused(http.StatusBadRequest, "invalid_request", "If-Match")
+	srv.Patch("/v1/queues/q", `{"delay":"2s"}`, "If-Match", now).Want(http.StatusOK).Has(`"delay":"2s"`)
+	srv.Patch("/v1/queues/q", `{"delay":"3s"}`, "If-Match", "*").Want(http.StatusOK).Has(`"delay":"3s"`)
+}
+
+func TestCreateRefusesWhatItDoesNotUnderstand(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	for _, tc := range []struct{ name, body, code, field, says string }{
+		{"a field that is not known", `{"visibilty":"30s"}`, "unknown_field", "visibilty", `\"visibilty\" is not known here (line 1, column`},
+		{"a nested field that is not known", `{"retry":{"times":3}}`, "unknown_field", "retry.times", "retry.times"},
+		{"a field of the wrong type", `{"retry":{"max_receives":"five"}}`, "invalid_request", "retry.max_receives", "must be a whole number"},
+		{"a negative number", `{"retry":{"max_receives":-1}}`, "invalid_request", "retry.max_receives", "0 or more"},
+		{"a duration that is not one", `{"visibility":"soon"}`, "invalid_request", "visibility", `such as \"30s\"`},
+		{"a duration of the wrong type", `{"visibility":true}`, "invalid_request", "visibility", `such as \"30s\"`},
+		{"a list for an object", `{"retry":[]}`, "invalid_request", "retry", "must be an object"},
+		{"a field given twice", `{"delay":"1s","delay":"2s"}`, "invalid_request", "delay", "given twice"},
+		{"JSON cut short", `{"delay":"1s"`, "invalid_request", "", "ends too early"},
+		{"JSON with a mistake", "{\n  'delay': 1}", "invalid_request", "", "(line 2, column 3)"},
+		{"something after the object", `{} {}`, "invalid_request", "", "not valid JSON"},
+		{"a list", `[]`, "invalid_request", "", "must be an object"},
+		{"null", `null`, "invalid_request", "", "must be a JSON object"},
+		{"text that is not UTF-8", "{\"tags\":{\"a\":\"\xff\"}}", "invalid_request", "tags.a", "not valid UTF-8"},
+		{"a policy that does not exist", `{"retry":{"policy":"sometimes"}}`, "invalid_request", "retry.policy", ""},
+		{"a retention of nothing", `{"retention":"0s"}`, "invalid_request", "retention", ""},
+		{"too large messages", `{"max_message_bytes":1000000000}`, "invalid_request", "max_message_bytes", ""},
+		{"itself as dead-letter queue", `{"dead_letter":{"queue":"q"}}`, "invalid_request", "dead_letter.queue", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			srv := srv.For(t)
+			srv.Put("/v1/queues/q", tc.body).Refused(http.StatusBadRequest, engine.Code(tc.code), tc.field).Has(tc.says)
+		})
+	}
+	srv.Get("/v1/queues/q").Refused(http.StatusNotFound, "not_found", "")
+}
+
+func TestNamesAreChecked(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	for _, name := range []string{"a.b", "a%20b", "%2e%2e", "a%2Fb", "caf%C3%A9", strings.Repeat("x", 81)} {
+		srv.Put("/v1/queues/"+name, "").Refused(http.StatusBadRequest, "invalid_request", "name")
+	}
+	srv.Put("/v1/queues/%71", "").Want(http.StatusCreated).Has(`"name":"q"`)
+}

@@ -1,0 +1,100 @@
+package rest_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/dabba-mq/dabba/handlers/rest"
+)
+
+func TestReceiveOfNothingIsAnEmptyList(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, "")
+	if got := string(srv.Post("/v1/queues/q/receive", "").Want(http.StatusOK).Body); got != `{"messages":[]}` {
+		t.Errorf("receive = %s, want an empty list", got)
+	}
+}
+
+func TestReceiveTakesItsSettingsFromBodyQueryOrHeader(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, "")
+	srv.Post("/v1/queues/q/messages", `{"messages":[{"body":"a"},{"body":"b"},{"body":"c"},{"body":"d"}]}`).Want(http.StatusOK)
+
+	if got := receive(t, srv, `{"max":2,"visibility":"1m","consumer":"worker-7"}`); len(got) != 2 {
+		t.Errorf("max 2 in the body gave %d messages", len(got))
+	}
+	var got rest.ReceiveAnswer
+	srv.Post("/v1/queues/q/receive?max=2&wait=20&visibility=45s&consumer=w", "").Want(http.StatusOK).Decode(&got)
+	if len(got.Messages) != 2 {
+		t.Errorf("max 2 in the query gave %d messages", len(got.Messages))
+	}
+	srv.Post("/v1/queues/q/receive", "", "Prefer", "respond-async, wait=0").Want(http.StatusOK)
+}
+
+func TestReceiveLastsAsLongAsItWasAskedTo(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, `{"visibility":"10s"}`)
+	srv.Post("/v1/queues/q/messages", `{"messages":[{"body":"a"},{"body":"b"}]}`).Want(http.StatusOK)
+	for body, want := range map[string]time.Duration{``: 10 * time.Second, `{"visibility":"1h"}`: time.Hour} {
+		m := one(t, srv, body)
+		if got := time.Until(m.Lease.ExpiresAt); got > want+time.Second || got < want-time.Minute {
+			t.Errorf("receive %q leases for about %s, want %s", body, got, want)
+		}
+		if m.Receives != 1 || m.Lease.Token == 0 || time.Since(m.SentAt) > time.Minute {
+			t.Errorf("message = %+v, want 1 receive, a token and a send time of now", m)
+		}
+	}
+}
+
+func TestReceiveWaitsForAMessage(t *testing.T) {
+	t.Parallel()
+	for _, ask := range []struct {
+		name, path string
+		headers    []string
+	}{
+		{"query", "/v1/queues/q/receive?wait=20s", nil},
+		{"prefer", "/v1/queues/q/receive", []string{"Prefer", "wait=20"}},
+	} {
+		t.Run(ask.name, func(t *testing.T) {
+			t.Parallel()
+			srv := withQueue(t, "")
+			answered := make(chan rest.ReceiveAnswer, 1)
+			go func() {
+				var got rest.ReceiveAnswer
+				defer func() { answered <- got }()
+				srv.Post(ask.path, "", ask.headers...).Decode(&got)
+			}()
+			eventually(t, "a receive that waits", func() bool { return waiting(t, srv) == 1 })
+			srv.Post("/v1/queues/q/messages", `{"body":"at last"}`).Want(http.StatusOK)
+			if got := <-answered; len(got.Messages) != 1 || *got.Messages[0].Body != "at last" {
+				t.Errorf("waited for %+v, want the message", got)
+			}
+		})
+	}
+}
+
+func TestReceiveRefuses(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, "")
+	for _, tc := range []struct{ name, query, body, field string }{
+		{"none", "?max=0", "", "max"},
+		{"fewer than none", "", `{"max":-1}`, "max"},
+		{"more than 1000", "", `{"max":1001}`, "max"},
+		{"half a message", "", `{"max":1.5}`, "max"},
+		{"too long a wait", "?wait=2h", "", "wait"},
+		{"a wait into the past", "?wait=-1s", "", "wait"},
+		{"a visibility into the past", "", `{"visibility":"-1s"}`, "visibility"},
+		{"a number that is not one", "?max=many", "", "max"},
+		{"a duration that is not one", "?wait=a+while", "", "wait"},
+		{"a duration that does not fit", "", `{"visibility":1e300}`, "visibility"},
+		{"the same thing twice", "?max=2", `{"max":2}`, "max"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			srv.For(t).Post("/v1/queues/q/receive"+tc.query, tc.body).Refused(http.StatusBadRequest, "invalid_request", tc.field)
+		})
+	}
+	srv.Post("/v1/queues/q/receive?wiat=20s", "").Refused(http.StatusBadRequest, "unknown_field", "wiat")
+	srv.Post("/v1/queues/q/receive", `{"attempts":1}`).Refused(http.StatusBadRequest, "unknown_field", "attempts")
+	srv.Post("/v1/queues/none/receive", "").Refused(http.StatusNotFound, "not_found", "")
+}

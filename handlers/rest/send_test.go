@@ -1,0 +1,275 @@
+package rest_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/handlerstest"
+	"github.com/dabba-mq/dabba/handlers/rest"
+)
+
+func TestSendOneComesBackAsItWas(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ name, sent, received string }{
+		{"text", `{"body":"hello"}`, `"body":"hello","attributes":{}`},
+		{"nothing", `{"body":""}`, `"body":"","attributes":{}`},
+		{"text in the slow path", `{"body":"hello","delay":0}`, `"body":"hello"`},
+		{"escapes", `{"body":"a\"b\\c\n\u0001\u00e9\ud83d\ude00"}`, `"body":"a\"b\\c\n\u0001é😀"`},
+		{"JSON in JSON", `{"body":"{\"a\":[1,2,{\"b\":null}]}"}`, `"body":"{\"a\":[1,2,{\"b\":null}]}"`},
+		{"bytes that are text", `{"body_base64":"aGVsbG8="}`, `"body":"hello"`},
+		{"bytes that are not", `{"body_base64":"/wD/"}`, `"body_base64":"/wD/"`},
+		{"attributes in order", `{"attributes":{"z":"1","a":"2"},"body":"x"}`, `"attributes":{"z":"1","a":"2"}`},
+		{"typed attributes", `{"body":"x","attributes":{"n":{"type":"Number","value":"1"},"b":{"type":"Binary","value_base64":"/w=="}}}`,
+			`"attributes":{"n":{"type":"Number","value":"1"},"b":{"type":"Binary","value_base64":"/w=="}}`},
+		{"white space", " {\r\n\t\"body\" : \"x\" , \"attributes\" : { \"a\" : \"b\" } } ", `"body":"x","attributes":{"a":"b"}`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			srv := withQueue(t, "")
+			var sent rest.SendAnswer
+			srv.Post("/v1/queues/q/messages", tc.sent).Want(http.StatusOK).Decode(&sent)
+			srv.Post("/v1/queues/q/receive", "").Want(http.StatusOK).Has(tc.received).Has(`"id":"` + sent.ID + `"`)
+		})
+	}
+}
+
+func TestSendManyKeepsTheOrder(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, "")
+	var answer rest.SendManyAnswer
+	srv.Post("/v1/queues/q/messages", `{"messages":[{"body":"a"},{"body":"b"},{"body":"c"}]}`).Want(http.StatusOK).Decode(&answer)
+
+	var sent, got []string
+	for _, r := range answer.Results {
+		sent = append(sent, r.ID)
+	}
+	for _, m := range receive(t, srv, `{"max":10}`) {
+		got = append(got, m.ID)
+	}
+	if diff := cmp.Diff(sent, got); diff != "" || len(got) != 3 {
+		t.Errorf("received ids (-sent +received):\n%s", diff)
+	}
+}
+
+func TestSendManyRefusesEntryByEntry(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, `{"max_message_bytes":3}`)
+	var answer rest.SendManyAnswer
+	srv.Post("/v1/queues/q/messages", `{"messages":[{"body":"abc"},{"body":"abcd"},{"body":"x","delay":"-1s"}]}`).
+		Want(http.StatusOK).Decode(&answer)
+
+	r := answer.Results
+	if len(r) != 3 || r[0].ID == "" || r[0].Error != nil || r[1].Error == nil || r[2].Error == nil {
+		t.Fatalf("results = %+v, want an id and two errors", r)
+	}
+	if r[1].Error.Code != "too_large" || r[2].Error.Code != "invalid_request" || r[2].Error.Field != "messages[2].delay" {
+		t.Errorf("errors = %+v and %+v, want too_large and invalid_request for messages[2].delay", *r[1].Error, *r[2].Error)
+	}
+	if got := counts(t, srv).Ready; got != 1 {
+		t.Errorf("%d messages are ready, want 1", got)
+	}
+}
+
+func TestSendRefuses(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, `{"max_message_bytes":100}`)
+	long := strings.Repeat("x", 101)
+	for _, tc := range []struct {
+		name, body  string
+		status      int
+		code, field string
+	}{
+		{"no message", ``, 400, "invalid_request", "body"},
+		{"no body", `{"attributes":{"a":"b"}}`, 400, "invalid_request", "body"},
+		{"no body in a batch", `{"messages":[{"body":"x"},{}]}`, 400, "invalid_request", "messages[1].body"},
+		{"an empty batch", `{"messages":[]}`, 400, "invalid_request", "messages"},
+		{"too large a batch", `{"messages":[` + strings.Repeat(`{"body":""},`, 1000) + `{"body":""}]}`, 400, "invalid_request", "messages"},
+		{"one and many", `{"body":"x","messages":[{"body":"y"}]}`, 400, "invalid_request", "messages"},
+		{"two bodies", `{"body":"x","body_base64":"eA=="}`, 400, "invalid_request", "body"},
+		{"a body given twice", `{"body":"x","body":"y"}`, 400, "invalid_request", "body"},
+		{"an attribute given twice", `{"body":"x","attributes":{"a":"1","a":"2"}}`, 400, "invalid_request", "attributes.a"},
+		{"a body that is an object", `{"body":{"a":1}}`, 400, "invalid_request", "body"},
+		{"bad base64", `{"body_base64":"!"}`, 400, "invalid_request", "body_base64"},
+		{"an attribute that is a number", `{"body":"x","attributes":{"a":1}}`, 400, "invalid_request", "attributes.a"},
+		{"an attribute with nothing in it", `{"body":"x","attributes":{"a":{"type":"String"}}}`, 400, "invalid_request", "attributes.a"},
+		{"an attribute with more in it", `{"body":"x","attributes":{"a":{"type":"String","value":"1","x":2}}}`, 400, "unknown_field", "attributes.a.x"},
+		{"attributes as a list", `{"body":"x","attributes":["a"]}`, 400, "invalid_request", "attributes"},
+		{"a field of another kind of queue", `{"body":"x","prority":5}`, 400, "unknown_field", "prority"},
+		{"an unknown field deep down", `{"messages":[{"body":"x"},{"body":"y","colour":"red"}]}`, 400, "unknown_field", "messages[1].colour"},
+		{"a raw control character", "{\"body\":\"a\nb\"}", 400, "invalid_request", ""},
+		{"a lone surrogate", `{"body":"\ud800"}`, 400, "invalid_request", ""},
+		{"text that is not UTF-8", "{\"body\":\"\xff\"}", 400, "invalid_request", "body"},
+		{"a time that is not one", `{"body":"x","deliver_at":"tomorrow"}`, 400, "invalid_request", "deliver_at"},
+		{"a negative delay", `{"body":"x","delay":-1}`, 400, "invalid_request", "delay"},
+		{"a message that is too large", `{"body":"` + long + `"}`, 413, "too_large", "body"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			srv.For(t).Post("/v1/queues/q/messages", tc.body).Refused(tc.status, engine.Code(tc.code), tc.field)
+		})
+	}
+	if got := (engine.Counts{}); counts(t, srv) != got {
+		t.Errorf("refused messages left %+v in the queue", counts(t, srv))
+	}
+	srv.Post("/v1/queues/none/messages", `{"body":"x"}`).Refused(http.StatusNotFound, "not_found", "")
+	srv.Post("/v1/queues/q/messages?delay=5s", `{"body":"x"}`).Refused(http.StatusBadRequest, "unknown_field", "delay")
+}
+
+func TestSendHoldsBack(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, "")
+	later := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	srv.Post("/v1/queues/q/messages", `{"messages":[{"body":"a","delay":"1h"},{"body":"b","delay":3600},{"body":"c","deliver_at":"`+later+`"}]}`).
+		Want(http.StatusOK)
+	srv.Post("/v1/queues/q/messages?delay=1d", "raw", "Content-Type", "text/plain").Want(http.StatusOK)
+	srv.Post("/v1/queues/q/messages?deliver_at="+later, "raw", "Content-Type", "text/plain").Want(http.StatusOK)
+	if got := counts(t, srv); got.Delayed != 5 || got.Ready != 0 {
+		t.Errorf("counts = %+v, want 5 delayed", got)
+	}
+	srv.Post("/v1/queues/q/messages?delay=soon", "raw", "Content-Type", "text/plain").Refused(http.StatusBadRequest, "invalid_request", "delay")
+	srv.Post("/v1/queues/q/messages?deliver_at=soon", "raw", "Content-Type", "text/plain").Refused(http.StatusBadRequest, "invalid_request", "deliver_at")
+}
+
+func TestSendRepeatedWithItsKeyIsADuplicate(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, "")
+	key := []string{"Idempotency-Key", "order-7"}
+	var first, again rest.SendAnswer
+	srv.Post("/v1/queues/q/messages", `{"body":"x"}`, key...).Want(http.StatusOK).Decode(&first)
+	srv.Post("/v1/queues/q/messages", `{"body":"x"}`, key...).Want(http.StatusOK).Decode(&again)
+
+	if want := (rest.SendAnswer{ID: first.ID, Duplicate: true}); again != want || first.Duplicate {
+		t.Errorf("first %+v, again %+v, want again to be %+v", first, again, want)
+	}
+	if got := counts(t, srv).Ready; got != 1 {
+		t.Errorf("%d messages are ready, want 1", got)
+	}
+	srv.Post("/v1/queues/q/messages", `{"body":"y"}`, key...).Refused(http.StatusUnprocessableEntity, "idempotency_key_reused", "")
+	srv.Post("/v1/queues/q/messages", `{"body":"x"}`, "Idempotency-Key", "").Refused(http.StatusBadRequest, "invalid_request", "Idempotency-Key")
+	srv.Post("/v1/queues/q/messages", `{"body":"x"}`, "Idempotency-Key", strings.Repeat("k", 129)).Refused(http.StatusBadRequest, "invalid_request", "Idempotency-Key")
+
+	srv.Put("/v1/queues/other", "").Want(http.StatusCreated)
+	srv.Post("/v1/queues/other/messages", `{"body":"y"}`, key...).Want(http.StatusOK)
+}
+
+func TestSendManyRepeatedGivesTheFirstResults(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, `{"max_message_bytes":3}`)
+	body, key := `{"messages":[{"body":"a"},{"body":"abcd"},{"body":"c"}]}`, []string{"Idempotency-Key", "k"}
+	var first, again rest.SendManyAnswer
+	srv.Post("/v1/queues/q/messages", body, key...).Want(http.StatusOK).Decode(&first)
+	srv.Post("/v1/queues/q/messages", body, key...).Want(http.StatusOK).Decode(&again)
+
+	want := first
+	want.Duplicate = true
+	for i := range want.Results {
+		want.Results[i].Duplicate = want.Results[i].ID != ""
+	}
+	if diff := cmp.Diff(want, again); diff != "" {
+		t.Errorf("repeated send (-want +got):\n%s", diff)
+	}
+}
+
+func TestRawBodiesGoThroughUnchanged(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, "")
+	photo := "\xff\xd8\xff\xe0\x00{not json}"
+	srv.Post("/v1/queues/q/messages", photo,
+		"Content-Type", "image/jpeg", "Dabba-Attr-Album", "Sommer 2026", "Dabba-Attr-page", "2").Want(http.StatusOK)
+
+	got := srv.Post("/v1/queues/q/receive?visibility=0", "", "Accept", "application/octet-stream").Want(http.StatusOK)
+	if string(got.Body) != photo {
+		t.Errorf("body = %q, want %q", got.Body, photo)
+	}
+	for name, want := range map[string]string{
+		"Content-Type":     "image/jpeg",
+		"Dabba-Receives":   "1",
+		"Dabba-Attr-Album": "Sommer 2026",
+		"Dabba-Attr-Page":  "2",
+	} {
+		if got := got.Header.Get(name); got != want {
+			t.Errorf("header %s = %q, want %q", name, got, want)
+		}
+	}
+	if got.Header.Get("Dabba-Id") == "" || got.Header.Get("Dabba-Receipt") == "" {
+		t.Errorf("headers %v have no id or no receipt", got.Header)
+	}
+
+	srv.Post("/v1/queues/q/receive", "").Want(http.StatusOK).
+		Has(`"body_base64":"/9j/4AB7bm90IGpzb259"`).
+		Has(`"content_type":"image/jpeg"`).
+		Has(`"attributes":{"album":"Sommer 2026","page":"2"}`)
+	srv.Post("/v1/queues/q/receive", "", "Accept", "application/octet-stream").Want(http.StatusNoContent)
+	srv.Post("/v1/queues/q/receive?max=2", "", "Accept", "application/octet-stream").Refused(http.StatusBadRequest, "invalid_request", "max")
+}
+
+func TestTheTypeDecidesWhatABodyIs(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ contentType, body string }{
+		{"application/json", `"body":"x"`},
+		{"application/json; charset=utf-8", `"body":"x"`},
+		{"Application/JSON", `"body":"x"`},
+		{"", `"body":"x"`},
+		{"text/plain", `"body":"{\"body\":\"x\"}"`},
+		{"application/x-www-form-urlencoded", `"body":"{\"body\":\"x\"}"`},
+		{"application/cloudevents+json", `"body":"{\"body\":\"x\"}"`},
+		{"garbage", `"body":"{\"body\":\"x\"}"`},
+	} {
+		t.Run(tc.contentType, func(t *testing.T) {
+			t.Parallel()
+			srv := withQueue(t, "")
+			srv.Post("/v1/queues/q/messages", `{"body":"x"}`, "Content-Type", tc.contentType).Want(http.StatusOK)
+			srv.Post("/v1/queues/q/receive", "").Want(http.StatusOK).Has(tc.body)
+		})
+	}
+}
+
+func TestOtherCallsReadJSONWhateverItsType(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
+	srv.Put("/v1/queues/q", `{"delay":"1s"}`, form...).Want(http.StatusCreated).Has(`"delay":"1s"`)
+	srv.Post("/v1/queues/q/receive", `{"max":1}`, form...).Want(http.StatusOK)
+}
+
+func TestTraceContextTravels(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, "")
+	trace := "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	srv.Post("/v1/queues/q/messages", `{"body":"x"}`, "traceparent", trace).Want(http.StatusOK)
+	srv.Post("/v1/queues/q/receive?visibility=0", "").Want(http.StatusOK).Has(`"traceparent":"` + trace + `"`)
+	raw := srv.Post("/v1/queues/q/receive", "", "Accept", "application/octet-stream").Want(http.StatusOK)
+	if got := raw.Header.Get("traceparent"); got != trace {
+		t.Errorf("traceparent of a raw receive = %q, want %q", got, trace)
+	}
+
+	srv.Post("/v1/queues/q/messages", `{"body":"y"}`, "traceparent", "nonsense").Want(http.StatusOK)
+	if got := one(t, srv, "").TraceParent; got != "" {
+		t.Errorf("traceparent %q was kept, want nonsense to be passed over", got)
+	}
+}
+
+func TestBodiesOf16MiBAndMore(t *testing.T) {
+	t.Parallel()
+	const mib = 1 << 20
+	srv := withQueue(t, "")
+	srv.Put("/v1/queues/large", fmt.Sprintf(`{"max_message_bytes":%d}`, 20*mib)).Want(http.StatusCreated)
+	body := strings.Repeat("x", 17*mib)
+	raw := []string{"Content-Type", "text/plain"}
+
+	srv.Post("/v1/queues/large/messages", body, raw...).Want(http.StatusOK)
+	srv.Post("/v1/queues/large/messages", `{"body":"`+body+`"}`).Want(http.StatusOK)
+	srv.Post("/v1/queues/q/messages", body, raw...).Refused(http.StatusRequestEntityTooLarge, "too_large", "")
+	srv.Post("/v1/queues/none/messages", body, raw...).Refused(http.StatusNotFound, "not_found", "")
+	srv.Put("/v1/queues/q", body).Refused(http.StatusRequestEntityTooLarge, "too_large", "")
+
+	got := srv.Post("/v1/queues/large/receive", "", "Accept", "application/octet-stream").Want(http.StatusOK)
+	if string(got.Body) != body {
+		t.Errorf("received %d bytes, want the %d that were sent", len(got.Body), len(body))
+	}
+}
