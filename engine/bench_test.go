@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"testing"
 	"time"
 
@@ -132,5 +133,34 @@ func BenchmarkWake(b *testing.B) {
 	}
 	e.Drain()
 	for range got {
+	}
+}
+
+// BenchmarkOpen opens an engine on 10,000 queues.
+func BenchmarkOpen(b *testing.B) {
+	s := memory.New(memory.Options{Now: time.Now})
+	o := engine.Options{Now: time.Now, Rand: rand.Reader}
+	ctx := context.WithoutCancel(b.Context())
+	e, err := engine.Open(ctx, s, o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range 10_000 {
+		ref := engine.Ref{Tenant: "t", Name: fmt.Sprint("q", i)}
+		if _, _, err := e.PutQueue(ctx, ref, engine.DefaultConfig(), ""); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := e.Close(ctx); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		e, err := engine.Open(ctx, s, o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := e.Close(ctx); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -22,7 +22,7 @@ func TestPayloadKeepsMessage(t *testing.T) {
 			{Name: "a", Value: []byte("text")},
 			{Name: "empty", Type: "Custom.type", Value: []byte{}},
 		}},
-		"long": {Body: bytes.Repeat([]byte("x"), 1<<20), Attributes: []Attribute{{Name: "n", Value: make([]byte, 300)}}},
+		"long": {Body: bytes.Repeat([]byte("x"), 20_000), Attributes: []Attribute{{Name: "n", Value: make([]byte, 300)}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

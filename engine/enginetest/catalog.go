@@ -220,15 +220,83 @@ func eventsTellWhatHappened(b *bundle) {
 	}
 }
 
-func tenThousandQueuesOpen(b *bundle) {
-	const queues = 10_000
-	for i := range queues {
-		b.put(named(fmt.Sprintf("q%05d", i)), deadLetters("grave", 3))
+// janitorTriesAgain has the move of a dead message and the sweep after it fail.
+func janitorTriesAgain(b *bundle) {
+	var failed atomic.Int64
+	b.events = engine.Events{JanitorFailed: func(engine.Ref, error) { failed.Add(1) }}
+	b.restart()
+	b.put(named("grave"))
+	b.put(ref, deadLetters("grave", 1))
+	b.send(ref, "m")
+	failure := func() error { return errors.New("some failure") }
+	b.store.beforeMove.set(failure)
+	b.store.beforeSweep.set(failure)
+	b.nack(ref, b.one(ref).Receipt, 0)
+	b.wantCounts(ref, engine.Counts{Dead: 1})
+	b.advance(2 * time.Second)
+	b.wantCounts(ref, engine.Counts{})
+	b.wantCounts(named("grave"), engine.Counts{Ready: 1})
+	if n := failed.Load(); n != 2 {
+		b.Errorf("%d failures were told of, want 2", n)
+	}
+}
+
+func tenantsDoNotMix(b *bundle) {
+	tenants := []string{"a", "a/b", "a%2Fb", "b"}
+	for _, t := range tenants {
+		q := engine.Ref{Tenant: t, Name: "q"}
+		b.put(q)
+		b.send(q, t)
 	}
 	b.restart()
-	page, err := b.engine.Queues(b.Context(), tenant, "q", "q09989", 100)
-	if err != nil || len(page) != 10 {
-		b.Errorf("last page after opening %d queues: got %d queues, %v, want 10", queues, len(page), err)
+	for _, t := range tenants {
+		page, err := b.engine.Queues(b.Context(), t, "", "", 10)
+		if err != nil || len(page) != 1 || page[0].Ref.Tenant != t {
+			b.Errorf("queues of tenant %q: got %v, %v", t, page, err)
+		}
+		d := b.one(engine.Ref{Tenant: t, Name: "q"})
+		if got := string(d.Body); got != t {
+			b.Errorf("tenant %q received the message of %q", t, got)
+		}
+		for _, other := range tenants {
+			if other == t {
+				continue
+			}
+			res, err := b.engine.Ack(b.Context(), engine.Ref{Tenant: other, Name: "q"}, []string{d.Receipt})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if res[0].Err == nil || res[0].Err.Code != engine.CodeReceiptInvalid {
+				b.Errorf("tenant %q acked with the receipt of %q: got %v", other, t, res[0].Err)
+			}
+		}
 	}
-	b.send(named("q05000"), "m")
+	all, err := b.engine.AllQueues(b.Context())
+	if err != nil || len(all) != len(tenants) {
+		b.Errorf("queues of all tenants: got %d, %v, want %d", len(all), err, len(tenants))
+	}
+}
+
+// manyQueuesOpen has more of them than one page of a listing.
+func manyQueuesOpen(b *bundle) {
+	const queues, workers = 1500, 30
+	var done sync.WaitGroup
+	for w := range workers {
+		done.Go(func() {
+			for i := w; i < queues; i += workers {
+				b.put(named(fmt.Sprintf("q%04d", i)), deadLetters("grave", 3))
+			}
+		})
+	}
+	done.Wait()
+	b.restart()
+	page, err := b.engine.Queues(b.Context(), tenant, "q", "q1489", 100)
+	if err != nil || len(page) != 10 {
+		b.Errorf("last page of %d queues: got %d queues, %v, want 10", queues, len(page), err)
+	}
+	all, err := b.engine.AllQueues(b.Context())
+	if err != nil || len(all) != queues {
+		b.Errorf("queues of all tenants: got %d, %v, want %d", len(all), err, queues)
+	}
+	b.send(named("q0750"), "m")
 }

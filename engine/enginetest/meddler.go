@@ -16,6 +16,8 @@ type meddler struct {
 	afterClaim   hook
 	beforeConfig hook
 	beforeDrop   hook
+	beforeMove   hook
+	beforeSweep  hook
 }
 
 var _ store.Store = (*meddler)(nil)
@@ -56,4 +58,18 @@ func (m *meddler) Drop(ctx context.Context, q store.QueueID) error {
 		return err
 	}
 	return m.Store.Drop(ctx, q)
+}
+
+func (m *meddler) Move(ctx context.Context, p store.MoveParams) (store.MoveResult, error) {
+	if err := m.beforeMove.call(); err != nil {
+		return store.MoveResult{}, err
+	}
+	return m.Store.Move(ctx, p)
+}
+
+func (m *meddler) Sweep(ctx context.Context, q store.QueueID) (store.SweepResult, error) {
+	if err := m.beforeSweep.call(); err != nil {
+		return store.SweepResult{}, err
+	}
+	return m.Store.Sweep(ctx, q)
 }

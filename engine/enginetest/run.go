@@ -70,7 +70,12 @@ var tests = map[string]func(*bundle){
 	"GenerationsNobodyKnowsAreDropped":           generationsNobodyKnowsAreDropped,
 	"ETagGuardsChanges":                          eTagGuardsChanges,
 	"EventsTellWhatHappened":                     eventsTellWhatHappened,
-	"TenThousandQueuesOpen":                      tenThousandQueuesOpen,
+	"UndoFollowsChangeOfConfiguration":           undoFollowsChangeOfConfiguration,
+	"UndoAfterDeleteIsHarmless":                  undoAfterDeleteIsHarmless,
+	"JanitorTriesAgain":                          janitorTriesAgain,
+	"ManyDelaysAreAllServed":                     manyDelaysAreAllServed,
+	"TenantsDoNotMix":                            tenantsDoNotMix,
+	"ManyQueuesOpen":                      manyQueuesOpen,
 }
 
 // bundle is one engine on one store, with the test it serves.

@@ -3,6 +3,8 @@ package enginetest
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
+	"slices"
 	"testing/synctest"
 	"time"
 
@@ -231,4 +233,63 @@ func hangUpJustAfterClaimLeasesNothing(b *bundle) {
 	if d := b.one(ref); d.Receives != 1 {
 		b.Errorf("receives: got %d, want 1", d.Receives)
 	}
+}
+
+func undoFollowsChangeOfConfiguration(b *bundle) {
+	b.put(ref)
+	b.send(ref, "m")
+	got := b.receive(ref, 1)
+	b.put(ref, func(c *engine.QueueConfig) { c.Visibility = time.Hour })
+	if err := got.Undo(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	b.wantCounts(ref, engine.Counts{Ready: 1})
+}
+
+func undoAfterDeleteIsHarmless(b *bundle) {
+	b.put(ref)
+	b.send(ref, "m")
+	for _, again := range []bool{false, true} {
+		got := b.receive(ref, 1)
+		if err := b.engine.DeleteQueue(b.Context(), ref, true); err != nil {
+			b.Fatal(err)
+		}
+		if again {
+			b.put(ref)
+		}
+		if err := got.Undo(b.Context()); err != nil {
+			b.Errorf("undo after the queue was deleted, created again %t: %v", again, err)
+		}
+		b.put(ref)
+		b.wantCounts(ref, engine.Counts{})
+		b.send(ref, "m")
+	}
+}
+
+// manyDelaysAreAllServed has messages come due at many moments, some closer together than sweeps may be, while
+// receivers come and go.
+func manyDelaysAreAllServed(b *bundle) {
+	const messages = 300
+	b.put(ref, func(c *engine.QueueConfig) { c.Visibility = time.Hour })
+	seed := rand.Uint64()
+	b.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	due := make([]time.Duration, messages)
+	for i := range due {
+		due[i] = time.Duration(rnd.IntN(2000)) * time.Millisecond
+		_, err := b.engine.Send(b.Context(), ref, engine.SendRequest{Messages: []engine.Message{{Delay: &due[i]}}})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	slices.Sort(due)
+	begun := time.Now()
+	for _, d := range due {
+		if rnd.IntN(4) == 0 {
+			b.advance(time.Duration(rnd.IntN(100)) * time.Millisecond)
+		}
+		want := max(d, time.Since(begun)) - time.Since(begun)
+		b.wait(ref, time.Hour).want(want, "")
+	}
+	b.wantCounts(ref, engine.Counts{Leased: messages})
 }

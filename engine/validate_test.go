@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestMessagesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", MaxAttributeNameBytes+1)
+	tooLong, negative := MaxDuration+1, -time.Second
+	many := make([]Attribute, MaxAttributes+1)
+	for i := range many {
+		many[i].Name = fmt.Sprint(i)
+	}
+	twiceAmongMany := append([]Attribute{{Name: "20"}}, many[:30]...)
+	for name, c := range map[string]struct {
+		m     Message
+		field string
+	}{
+		"content type too long":       {Message{ContentType: long}, "content_type"},
+		"content type with line feed": {Message{ContentType: "a\nb"}, "content_type"},
+		"content type not UTF-8":      {Message{ContentType: "\xff"}, "content_type"},
+		"traceparent too long":        {Message{TraceParent: long}, "traceparent"},
+		"negative delay":              {Message{Delay: &negative}, "delay"},
+		"endless delay":               {Message{Delay: &tooLong}, "delay"},
+		"attribute without name":      {Message{Attributes: []Attribute{{}}}, "attributes."},
+		"attribute name too long":     {Message{Attributes: []Attribute{{Name: long}}}, "attributes." + long[1:]},
+		"attribute type too long":     {Message{Attributes: []Attribute{{Name: "n", Type: long}}}, "attributes.n"},
+		"attribute name not UTF-8":    {Message{Attributes: []Attribute{{Name: "\xff"}}}, "attributes"},
+		"attribute type with NUL":     {Message{Attributes: []Attribute{{Name: "n", Type: "\x00"}}}, "attributes"},
+		"attribute twice":             {Message{Attributes: []Attribute{{Name: "a"}, {Name: "b"}, {Name: "a"}}}, "attributes.a"},
+		"attribute twice among many":  {Message{Attributes: twiceAmongMany}, "attributes.20"},
+		"too many attributes":         {Message{Attributes: many}, "attributes"},
+	} {
+		err := c.m.validate(3, 0, 1)
+		if err == nil || err.Code != CodeInvalidRequest || err.Field != "messages[3]."+c.field {
+			t.Errorf("%s: got %v, want invalid_request in messages[3].%s", name, err, c.field)
+		}
+	}
+	if err := (&Message{Attributes: many[:MaxAttributes]}).validate(0, 1, 1); err != nil {
+		t.Errorf("message with %d attributes: got %v", MaxAttributes, err)
+	}
+	if err := new(Message).validate(0, 2, 1); err == nil || err.Code != CodeTooLarge {
+		t.Errorf("message of 2 bytes where 1 is allowed: got %v, want too_large", err)
+	}
+}
+
+func TestTags(t *testing.T) {
+	t.Parallel()
+	many := make(map[string]string)
+	for i := range maxTags + 1 {
+		many[fmt.Sprint(i)] = ""
+	}
+	for name, tags := range map[string]map[string]string{
+		"too many":       many,
+		"no name":        {"": "v"},
+		"long name":      {strings.Repeat("n", maxTagBytes+1): "v"},
+		"long value":     {"n": strings.Repeat("v", maxTagValue+1)},
+		"name not UTF-8": {"\xff": ""},
+	} {
+		c := DefaultConfig()
+		c.Tags = tags
+		if err := c.validate(Ref{"t", "q"}); err == nil || err.Field != "tags" {
+			t.Errorf("%s: got %v, want an error in tags", name, err)
+		}
+	}
+	c := DefaultConfig()
+	for _, tenant := range []string{"", strings.Repeat("t", maxTenantBytes+1)} {
+		if err := c.validate(Ref{tenant, "q"}); err == nil || err.Field != "tenant" {
+			t.Errorf("tenant %q: got %v, want an error in tenant", tenant, err)
+		}
+	}
+}
+
+func TestCutKeepsCharactersWhole(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		s    string
+		n    int
+		want string
+	}{
+		{"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"aé", 2, "a"}, {"aé", 3, "aé"}, {"日本", 5, "日"}, {"日", 2, ""},
+	} {
+		if got := cut(c.s, c.n); got != c.want {
+			t.Errorf("cut(%q, %d): got %q, want %q", c.s, c.n, got, c.want)
+		}
+	}
+}
+
+func TestRecordKeepsConfig(t *testing.T) {
+	t.Parallel()
+	ref := Ref{"a/b %2F", "q"}
+	if got, err := refOfKey(catalogKey(ref)); err != nil || got != ref {
+		t.Errorf("refOfKey(%q): got %v, %v, want %v", catalogKey(ref), got, err, ref)
+	}
+	if strings.HasPrefix(catalogKey(Ref{"a/b", "q"}), tenantPrefix("a")) {
+		t.Error("queues of tenant a/b are listed among those of tenant a")
+	}
+}
