@@ -8,7 +8,9 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-// Send appends messages in order. A message that is refused does not stop the others. Accepted means durable.
+// Send appends messages in order. A message that is refused does not stop the others. Accepted means durable. An
+// idempotency key is remembered with the messages, so one whose messages were all refused is not: nothing was done
+// that could be done twice.
 func (e *Engine) Send(ctx context.Context, ref Ref, req SendRequest) (SendAnswer, error) {
 	if n := len(req.Messages); n < 1 || n > MaxBatch {
 		return SendAnswer{}, invalid("messages", fmt.Sprintf("Send 1 to %d messages; these are %d.", MaxBatch, n))
@@ -103,7 +105,7 @@ func (e *Engine) sent(q *queue, o outgoing, res store.SendResult) (SendAnswer, e
 // delay is how long the message is kept back and until when. A message with a time of its own is not subject to the
 // queue's delay.
 func (m *Message) delay(c *QueueConfig) (d time.Duration, notBefore time.Time) {
-	if m.DeliverAt != nil {
+	if m.DeliverAt != nil && m.DeliverAt.After(time.Unix(0, 0)) {
 		notBefore = *m.DeliverAt
 	}
 	switch {

@@ -14,6 +14,8 @@ const (
 	maxTagBytes    = 128
 	maxTagValue    = 256
 	minRetention   = time.Second
+	// lastYear keeps times of delivery within what 64-bit nanoseconds can count.
+	lastYear = 2200
 )
 
 func validName(field, name string) *Error {
@@ -134,6 +136,9 @@ func (m *Message) validate(i int, size, most int64) *Error {
 	}
 	if m.Delay != nil && (*m.Delay < 0 || *m.Delay > MaxDuration) {
 		return validDuration(messageField(i, "delay"), *m.Delay, 0, MaxDuration)
+	}
+	if m.DeliverAt != nil && m.DeliverAt.Year() > lastYear {
+		return invalid(messageField(i, "deliver_at"), fmt.Sprintf("Give a time up to the year %d.", lastYear))
 	}
 	if len(m.Attributes) > 0 {
 		return m.validateAttributes(i)

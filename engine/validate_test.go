@@ -11,6 +11,7 @@ func TestMessagesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", MaxAttributeNameBytes+1)
 	tooLong, negative := MaxDuration+1, -time.Second
+	farAway := time.Date(lastYear+1, 1, 1, 0, 0, 0, 0, time.UTC)
 	many := make([]Attribute, MaxAttributes+1)
 	for i := range many {
 		many[i].Name = fmt.Sprint(i)
@@ -26,6 +27,7 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		"traceparent too long":        {Message{TraceParent: long}, "traceparent"},
 		"negative delay":              {Message{Delay: &negative}, "delay"},
 		"endless delay":               {Message{Delay: &tooLong}, "delay"},
+		"deliver_at too far away":     {Message{DeliverAt: &farAway}, "deliver_at"},
 		"attribute without name":      {Message{Attributes: []Attribute{{}}}, "attributes."},
 		"attribute name too long":     {Message{Attributes: []Attribute{{Name: long}}}, "attributes." + long[1:]},
 		"attribute type too long":     {Message{Attributes: []Attribute{{Name: "n", Type: long}}}, "attributes.n"},
@@ -98,5 +100,15 @@ func TestRecordKeepsConfig(t *testing.T) {
 	}
 	if strings.HasPrefix(catalogKey(Ref{"a/b", "q"}), tenantPrefix("a")) {
 		t.Error("queues of tenant a/b are listed among those of tenant a")
+	}
+}
+
+func TestDeliverAtLongAgoIsNow(t *testing.T) {
+	t.Parallel()
+	for _, year := range []int{-1000, 1, 1600, 1969} {
+		at := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
+		if _, notBefore := (&Message{DeliverAt: &at}).delay(new(QueueConfig)); !notBefore.IsZero() {
+			t.Errorf("deliver_at in the year %d: kept until %v, want not at all", year, notBefore)
+		}
 	}
 }

@@ -75,7 +75,7 @@ var tests = map[string]func(*bundle){
 	"JanitorTriesAgain":                          janitorTriesAgain,
 	"ManyDelaysAreAllServed":                     manyDelaysAreAllServed,
 	"TenantsDoNotMix":                            tenantsDoNotMix,
-	"ManyQueuesOpen":                      manyQueuesOpen,
+	"ManyQueuesOpen":                             manyQueuesOpen,
 }
 
 // bundle is one engine on one store, with the test it serves.
