@@ -101,6 +101,9 @@ func validator(t testing.TB) *openapitest.Validator {
 	return loaded.validator
 }
 
+// HTTPClient is the checking client, for requests that the methods below cannot make.
+func (s *Server) HTTPClient() *http.Client { return s.client }
+
 // For is the same server in a subtest.
 func (s *Server) For(t testing.TB) *Server {
 	sub := *s
