@@ -39,3 +39,6 @@ func (c *Clock) Jump(d time.Duration) {
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
+
+// split returns another clock that shows the same time.
+func (c *Clock) split() *Clock { return &Clock{now: c.Now()} }

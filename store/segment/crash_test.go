@@ -1,0 +1,41 @@
+package segment
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/internal/disk"
+	"github.com/dabba-mq/dabba/store/internal/journal"
+	"github.com/dabba-mq/dabba/store/storetest"
+)
+
+// small opens stores of the smallest files there are.
+var small = storetest.Disk{
+	Open: func(fs disk.FS, c *storetest.Clock, rand io.Reader, seen *storetest.Exercised) (store.Store, error) {
+		s, err := Open(nil, Options{ //nolint:staticcheck // Open does not use its context
+			Dir: "data", Now: c.Now, Rand: rand, FileSize: 2 * journal.MinFileSize, fs: fs,
+			Events: Events{
+				Warning: func(text string) {
+					if strings.Contains(text, "cut off") {
+						seen.TornTails.Add(1)
+					}
+					seen.Reports.Add(1)
+				},
+				Damaged:    func(error) { seen.Reports.Add(1) },
+				Checkpoint: func(time.Duration, int) { seen.Checkpoints.Add(1) },
+				Merged:     func(int, int64) { seen.Merges.Add(1) },
+				Recycled:   func(uint32) { seen.Recycled.Add(1) },
+				Rolled:     func(uint32, uint32) { seen.Rollovers.Add(1) },
+			},
+		})
+		if err != nil {
+			return nil, err // not a nil *Store in an interface
+		}
+		return s, nil
+	},
+}
+
+func TestCrash(t *testing.T) { storetest.Crash(t, small) }
