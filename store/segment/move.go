@@ -112,7 +112,7 @@ func (s *Store) appendMove(source, target *queue, list []model.Moved, rec []byte
 		in.Sizes = append(in.Sizes, m.Size)
 		out.Seqs = append(out.Seqs, m.Seq)
 	}
-	model.Stamp(rec[record.HeaderSize:], now, in.First)
+	model.Stamp(rec[record.HeaderSize:], target.id, now, in.First)
 	lsn := s.append(seal(rec, typeMoved, target.id), true)
 	source.state.ApplyMovedOut(out)
 	target.state.ApplyMovedIn(in)

@@ -342,7 +342,7 @@ func (l *loader) configured(lsn journal.LSN, r record.Record) error {
 }
 
 func (l *loader) sent(q *queue, lsn journal.LSN, pos journal.Position, r record.Record) error {
-	b, err := model.DecodeSent(r.Payload)
+	b, err := decodeBatch(r)
 	if err != nil {
 		return err
 	}
@@ -354,7 +354,7 @@ func (l *loader) sent(q *queue, lsn journal.LSN, pos journal.Position, r record.
 }
 
 func (l *loader) moved(lsn journal.LSN, pos journal.Position, r record.Record) error {
-	b, err := model.DecodeMoved(r.Payload)
+	b, err := decodeBatch(r)
 	if err != nil {
 		return err
 	}

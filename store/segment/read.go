@@ -59,46 +59,27 @@ func (r *reading) walk() error {
 		r.next++ // it is gone
 		return nil
 	}
-	return r.store.journal.Walk(from, func(_ journal.LSN, pos journal.Position, rec record.Record) (bool, error) {
+	return r.store.journal.Skim(from, func(rec journal.Skimmed) (bool, error) {
 		if rec.Object != uint64(r.queue.id) {
 			return true, nil
 		}
-		first, n, err := holds(rec)
-		if err != nil {
-			return false, err
+		c, err := carried(rec)
+		if err != nil || c == nil {
+			return err == nil, err
 		}
-		if n == 0 {
-			return true, nil
+		if r.seqs[r.next] < c.first {
+			return false, fmt.Errorf("message %d is missing before %v: %w", r.seqs[r.next], rec.Position, store.ErrCorrupt)
 		}
-		if r.seqs[r.next] < first {
-			return false, fmt.Errorf("message %d is missing before %v: %w", r.seqs[r.next], pos, store.ErrCorrupt)
+		for r.next < len(r.seqs) && c.has(r.seqs[r.next]) {
+			m, err := c.message(r.seqs[r.next])
+			if err != nil {
+				return false, err
+			}
+			r.fn(r.next, m)
+			r.next++
 		}
-		if err := r.take(rec, first, n); err != nil {
-			return false, err
-		}
-		return r.goOn(pos, first), nil
+		return r.goOn(rec.Position, c.first), nil
 	})
-}
-
-// take hands on the wanted messages that the record holds.
-func (r *reading) take(rec record.Record, first store.Seq, n int) error {
-	kept := false
-	for r.next < len(r.seqs) {
-		seq := r.seqs[r.next]
-		if seq < first || seq >= first+store.Seq(n) {
-			return nil
-		}
-		if !kept { // the walk uses its buffer again
-			rec.Payload, kept = slices.Clone(rec.Payload), true
-		}
-		m, err := message(rec, seq)
-		if err != nil {
-			return err
-		}
-		r.fn(r.next, m)
-		r.next++
-	}
-	return nil
 }
 
 // goOn says whether walking on from a record at pos soon leads to the next message.
@@ -108,4 +89,77 @@ func (r *reading) goOn(pos journal.Position, first store.Seq) bool {
 	}
 	next, ok := r.queue.where.find(r.seqs[r.next])
 	return ok && next.File == pos.File && next.Offset <= pos.Offset+walkFar
+}
+
+// carrier is a record that carries messages: sequences first to last.
+type carrier struct {
+	first, last store.Seq
+	message     func(store.Seq) (model.Stored, error) // the payload is the receiver's to keep
+}
+
+func (c *carrier) has(seq store.Seq) bool { return seq >= c.first && seq <= c.last }
+
+// carried looks at a record; nil if it carries no messages.
+func carried(rec journal.Skimmed) (c *carrier, err error) {
+	switch {
+	case rec.Type == typeKept:
+		c, err = carriedKept(rec)
+	case rec.Type != typeSent && rec.Type != typeMoved:
+		return nil, nil
+	case rec.Whole:
+		c, err = carriedWhole(rec)
+	default:
+		c, err = carriedLong(rec)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("record at %v: %w", rec.Position, err)
+	}
+	return c, nil
+}
+
+func carriedWhole(rec journal.Skimmed) (*carrier, error) {
+	rec.Payload = slices.Clone(rec.Payload) // the walk uses its buffer again
+	b, err := decodeBatch(rec.Record)
+	return &carrier{b.First, b.First + store.Seq(b.Len()) - 1, b.Message}, err
+}
+
+// carriedLong reads of a long record only its head and, when they are wanted, single messages.
+func carriedLong(rec journal.Skimmed) (*carrier, error) {
+	head := rec.Payload
+	if n := model.HeadLen(head); n > len(head) && n <= record.MaxPayload {
+		head = make([]byte, n)
+		if err := rec.ReadPart(head, 0); err != nil {
+			return nil, err
+		}
+	}
+	b, err := model.DecodeHead(slices.Clone(head), store.QueueID(rec.Object))
+	if err != nil {
+		return nil, err
+	}
+	return &carrier{b.First, b.First + store.Seq(b.Len()) - 1, func(seq store.Seq) (model.Stored, error) {
+		from, to := b.Span(seq)
+		content := make([]byte, to-from)
+		if err := rec.ReadPart(content, b.HeadLen+from); err != nil {
+			return model.Stored{}, err
+		}
+		m, err := b.MessageOf(seq, content)
+		if err != nil {
+			return m, fmt.Errorf("record at %v: %w", rec.Position, err)
+		}
+		return m, nil
+	}}, nil
+}
+
+// carriedKept reads a kept message, which is always wanted whole.
+func carriedKept(rec journal.Skimmed) (*carrier, error) {
+	payload := rec.Payload
+	if !rec.Whole {
+		r, err := rec.ReadWhole()
+		if err != nil {
+			return nil, err
+		}
+		payload = r.Payload
+	}
+	k, err := model.DecodeKept(slices.Clone(payload))
+	return &carrier{k.Seq, k.Seq, func(store.Seq) (model.Stored, error) { return k.Stored, nil }}, err
 }

@@ -49,10 +49,7 @@ func holds(r record.Record) (first store.Seq, n int, err error) {
 }
 
 func decodeBatch(r record.Record) (model.Batch, error) {
-	if r.Type == typeMoved {
-		return model.DecodeMoved(r.Payload)
-	}
-	return model.DecodeSent(r.Payload)
+	return model.DecodeBatch(r.Payload, store.QueueID(r.Object))
 }
 
 // message returns one of the messages that a record carries.

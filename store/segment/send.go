@@ -50,7 +50,7 @@ func (s *Store) send(q *queue, p store.SendParams, delays []model.Millis, rec []
 	if err != nil || !fresh {
 		return res, q.last, err
 	}
-	model.Stamp(rec[record.HeaderSize:], ev.At, ev.First)
+	model.Stamp(rec[record.HeaderSize:], q.id, ev.At, ev.First)
 	lsn := s.append(rec, true)
 	q.last = lsn
 	q.sent(ev.First+store.Seq(len(metas))-1, lsn, s.journal.Durable())

@@ -74,21 +74,23 @@ func (j *Journal) Walk(from Position, fn func(lsn LSN, pos Position, r record.Re
 		return err
 	}
 	defer done()
-	return f.walk(from.Offset, fn)
+	return f.walk(from.Offset, record.MaxPayload, func(s Skimmed) (bool, error) { return fn(s.LSN, s.Position, s.Record) })
 }
 
-func (f *dataFile) walk(offset uint32, fn func(lsn LSN, pos Position, r record.Record) (bool, error)) error {
+// walk calls fn for the record at this offset and for those that follow, of longer ones than longest only the beginning.
+func (f *dataFile) walk(offset uint32, longest int, fn func(s Skimmed) (bool, error)) error {
 	w := window{f: f, end: f.end.Load()}
 	for at := int64(offset); at < w.end; {
-		r, err := f.recordAt(&w, at)
+		r, size, err := f.recordAt(&w, at, longest)
 		if err != nil {
 			return err
 		}
-		more, err := fn(r.LSN, Position{File: f.number(), Offset: uint32(at)}, r)
+		pos := Position{File: f.number(), Offset: uint32(at)}
+		more, err := fn(Skimmed{Record: r, Position: pos, Whole: size == r.Size(), file: f})
 		if !more || err != nil {
 			return err
 		}
-		at += int64(r.Size())
+		at += int64(size)
 		if !r.Last {
 			at = record.Align(at)
 			continue
@@ -100,25 +102,29 @@ func (f *dataFile) walk(offset uint32, fn func(lsn LSN, pos Position, r record.R
 	return nil
 }
 
-// recordAt reads the record at this offset. It is valid until the window is used again.
-func (f *dataFile) recordAt(w *window, at int64) (record.Record, error) {
+// recordAt reads the record at this offset and returns its size, too. It is valid until the window is used again. A
+// payload longer than longest is cut off there, and the record not checked.
+func (f *dataFile) recordAt(w *window, at int64, longest int) (record.Record, int, error) {
 	head, err := w.bytes(at, record.HeaderSize)
 	if err != nil {
-		return record.Record{}, fmt.Errorf("read %s at %d: %w", fileName(f.number()), at, err)
+		return record.Record{}, 0, fmt.Errorf("read %s at %d: %w", fileName(f.number()), at, err)
 	}
-	n, err := record.Length(head)
+	size, err := record.Length(head)
 	if err != nil {
-		return record.Record{}, f.corrupt(at, err)
+		return record.Record{}, 0, f.corrupt(at, err)
 	}
-	b, err := w.bytes(at, n)
+	b, err := w.bytes(at, min(size, record.HeaderSize+longest))
 	if err != nil {
-		return record.Record{}, fmt.Errorf("read %s at %d: %w", fileName(f.number()), at, err)
+		return record.Record{}, 0, fmt.Errorf("read %s at %d: %w", fileName(f.number()), at, err)
+	}
+	if len(b) < size && len(b) == record.HeaderSize+longest {
+		return record.Peek(b), size, nil
 	}
 	r, err := record.Parse(b, f.header.Salt, uint32(at))
 	if err != nil {
-		return record.Record{}, f.corrupt(at, err)
+		return record.Record{}, 0, f.corrupt(at, err)
 	}
-	return r, nil
+	return r, size, nil
 }
 
 // nextBatch returns the offset of the first record of the batch at this offset, or the window's end if none follows.

@@ -107,8 +107,8 @@ func (h *history) send() {
 		return
 	}
 	b := EncodeSent(nil, entries, delays, once)
-	Stamp(b, ev.At, ev.First)
-	batch, err := DecodeSent(b)
+	Stamp(b, 7, ev.At, ev.First)
+	batch, err := DecodeBatch(b, 7)
 	h.must(err)
 	h.copy.ApplySent(batch.Sent())
 }
