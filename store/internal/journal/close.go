@@ -16,13 +16,14 @@ func (j *Journal) Close() error {
 func (j *Journal) shut() error {
 	j.mu.Lock()
 	j.closing = true
-	j.prepareErr = nil // only what is tried from now on counts
 	j.freeRoom()
 	if j.failure == nil {
 		j.syncers = append(j.syncers, make(chan struct{})) // the last sync
 	}
 	signal(j.wake)
 	signal(j.prepareNow)
+	close(j.spareChanged) // one that waits for room should look whether it still may
+	j.spareChanged = make(chan struct{})
 	j.mu.Unlock()
 	<-j.committed
 	close(j.stopping)

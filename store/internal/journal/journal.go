@@ -41,11 +41,14 @@ type Journal struct {
 	roomWanted bool
 	// left is the room in the active file after what is written; spareRoom that of a whole spare, 0 without one.
 	left, spareRoom int64
-	// spare is ready to become the active file. wantRoom is the room it should have.
-	spare    *dataFile
-	wantRoom int64
+	// spare is ready to become the active file. wantRoom is the room it should have for a record that may come, needRoom
+	// for one that is in the line.
+	spare              *dataFile
+	wantRoom, needRoom int64
 	// prepareErr is why the last attempt to make a spare failed; nil while there is hope.
 	prepareErr error
+	// attempts counts the times that a spare was to be made.
+	attempts int
 	// spareChanged is closed and replaced whenever spare or prepareErr changes.
 	spareChanged chan struct{}
 	// nextFile is the number of the next file to be made.

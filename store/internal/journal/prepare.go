@@ -58,21 +58,23 @@ func (j *Journal) prepare() error {
 func (j *Journal) wantsSpare() (small *dataFile, room int64, wanted bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.failure != nil || (j.spare != nil && j.spareRoom >= j.wantRoom) {
+	room = max(j.wantRoom, j.needRoom)
+	if j.failure != nil || (j.spare != nil && j.spareRoom >= room) {
 		return nil, 0, false
 	}
 	if j.spare != nil {
 		// From here to the result of the attempt there is no reason to refuse what would have fitted.
 		small, j.spare, j.spareRoom, j.prepareErr = j.spare, nil, 0, nil
 	}
-	return small, max(j.usualRoom(), j.wantRoom), true
+	return small, max(j.usualRoom(), room), true
 }
 
-// prepareDone publishes the outcome of an attempt and returns its error. A size that could not be had is not insisted
-// on: who needs it asks again.
+// prepareDone publishes the outcome of an attempt and returns its error. A size that could not be had for a record that
+// may come is not insisted on: who wants it asks again.
 func (j *Journal) prepareDone(spare *dataFile, err error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.attempts++
 	j.prepareErr = err
 	if err == nil {
 		j.spare, j.spareRoom = spare, spare.room(firstBatch)

@@ -1,7 +1,9 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/dabba-mq/dabba/store/internal/record"
 )
@@ -53,10 +55,12 @@ func (j *Journal) seal(next uint32) error {
 	return err
 }
 
-// awaitSpare takes the spare once it is there and has the room.
+// awaitSpare takes the spare once it is there and has the room. It waits for as long as only room is short; when making
+// a file fails for another reason, with one more attempt, there is nowhere to write to and the error is final.
 func (j *Journal) awaitSpare(need int64) (*dataFile, error) {
+	attempts := -1
 	for {
-		spare, changed, err := j.takeSpare(need)
+		spare, changed, err := j.takeSpare(need, &attempts)
 		if spare != nil || err != nil {
 			return spare, err
 		}
@@ -64,18 +68,34 @@ func (j *Journal) awaitSpare(need int64) (*dataFile, error) {
 	}
 }
 
-// takeSpare returns the spare, or a channel that is closed when it is worth looking again.
-func (j *Journal) takeSpare(need int64) (*dataFile, <-chan struct{}, error) {
+// takeSpare returns the spare, or a channel that is closed when it is worth looking again. since is the number of
+// attempts to make one at the first call, -1 before.
+func (j *Journal) takeSpare(need int64, since *int) (*dataFile, <-chan struct{}, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if spare := j.spare; spare != nil && j.spareRoom >= need {
-		j.spare, j.spareRoom, j.wantRoom = nil, 0, 0
+		j.spare, j.spareRoom, j.wantRoom, j.needRoom = nil, 0, 0, 0
 		return spare, nil, nil
 	}
-	if j.closing && j.prepareErr != nil {
-		return nil, nil, fmt.Errorf("closed with records waiting for room: %w", j.prepareErr)
+	if *since < 0 {
+		*since = j.attempts
+		signal(j.prepareNow)
 	}
-	j.wantRoom = max(j.wantRoom, need)
-	signal(j.prepareNow)
+	if j.prepareErr != nil && j.attempts > *since && (j.closing || !shortage(j.prepareErr)) {
+		return nil, nil, fmt.Errorf("records wait for room: %w", j.prepareErr)
+	}
+	if j.needRoom = need; j.spare != nil {
+		signal(j.prepareNow)
+	}
 	return nil, j.spareChanged, nil
+}
+
+// shortage says whether an error means that something is short that may be there again later.
+func shortage(err error) bool {
+	for _, e := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
