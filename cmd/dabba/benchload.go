@@ -206,7 +206,7 @@ func contentLength(head []byte) (int, error) {
 	}
 	value, _, _ = bytes.Cut(value, []byte("\r\n"))
 	n, err := strconv.Atoi(string(value))
-	if err != nil || n < 0 {
+	if err != nil || n < 0 || n > maxAnswer {
 		return 0, fmt.Errorf("an answer with Content-Length %q", value)
 	}
 	return n, nil

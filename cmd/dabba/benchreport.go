@@ -132,6 +132,7 @@ func (r *benchReport) print(out io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	fmt.Fprintln(out, "\np50 and p99 are of one request, or of one receive together with its ack.")
 	if r.Depth == nil {
 		return nil
 	}

@@ -128,8 +128,14 @@ func (c *client) call(ctx context.Context, r request, out any) error {
 	}
 }
 
+// errForeign: the answer is not one of a Dabba server.
+var errForeign = errors.New("does not answer like a Dabba server: is --url right?")
+
 // worthRepeating: the server may answer differently soon. That nobody listens at all is told at once the first time.
 func worthRepeating(err error, try int) bool {
+	if errors.Is(err, errForeign) {
+		return false
+	}
 	if a, ok := errors.AsType[*answerError](err); ok {
 		return a.Status == http.StatusTooManyRequests || a.Status >= http.StatusInternalServerError
 	}
@@ -171,7 +177,7 @@ func (c *client) once(ctx context.Context, r request, content []byte, out any) e
 		return nil
 	}
 	if err := json.Unmarshal(answer, out); err != nil {
-		return fmt.Errorf("%s does not answer like a Dabba server: %w", c.base, err)
+		return fmt.Errorf("%s %w (%w)", c.base, errForeign, err)
 	}
 	return nil
 }

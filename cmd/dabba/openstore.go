@@ -20,7 +20,7 @@ var syncModes = map[string]segment.SyncMode{
 	"none":     segment.SyncNone,
 }
 
-// openStore opens the store that the options name. When it can write no more it calls failed, once.
+// openStore is the [storeOpener] of the program.
 func openStore(ctx context.Context, o serveOptions, log *slog.Logger, m *metrics.Metrics, failed func(error)) (store.Store, error) {
 	if o.store == "memory" {
 		return memory.New(memory.Options{Now: time.Now}), nil
@@ -39,22 +39,11 @@ func openStore(ctx context.Context, o serveOptions, log *slog.Logger, m *metrics
 			Failed: failed,
 		},
 	})
+	if errors.Is(err, store.ErrCorrupt) {
+		return nil, fmt.Errorf("%w (restore the folder from a copy, or start with --quarantine to set damaged parts aside)", err)
+	}
 	if err != nil {
-		return nil, adviseOnData(o.data, err)
+		return nil, err
 	}
 	return s, nil
-}
-
-// adviseOnData adds to an error of the data folder what to do about it.
-func adviseOnData(dir string, err error) error {
-	advice := ""
-	switch {
-	case errors.Is(err, store.ErrLocked):
-		advice = ": stop the other server, or give this one its own --data"
-	case errors.Is(err, store.ErrVersion):
-		advice = ": start the version of dabba that wrote it, or give another --data"
-	case errors.Is(err, store.ErrCorrupt):
-		advice = ": restore the folder from a copy, or start with --quarantine to set the damaged part aside"
-	}
-	return fmt.Errorf("open the data folder %s: %w%s", dir, err, advice)
 }

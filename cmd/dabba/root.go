@@ -35,13 +35,10 @@ func (e *usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
-// run executes one command line. The first SIGINT or SIGTERM ends the command's context, so that it stops in good
-// order; the second one kills the process.
+// run executes one command line and returns its exit code.
 func run(p program, args []string) int {
-	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer restore()
-	context.AfterFunc(ctx, restore)
-
+	ctx, cancel := untilSignal()
+	defer cancel()
 	root := newRoot(p)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -53,6 +50,23 @@ func run(p program, args []string) int {
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// untilSignal is a context that the first SIGINT or SIGTERM ends, so that a command stops in good order. By then
+// signals have their usual effect again: the second one kills the process.
+func untilSignal() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case <-signals:
+		case <-ctx.Done():
+		}
+		signal.Stop(signals)
+		cancel()
+	}()
+	return ctx, cancel
 }
 
 func oneLine(err error) string {

@@ -17,6 +17,7 @@ import (
 	"github.com/dabba-mq/dabba/handlers/auth"
 	"github.com/dabba-mq/dabba/handlers/metrics"
 	"github.com/dabba-mq/dabba/handlers/rest"
+	"github.com/dabba-mq/dabba/store"
 )
 
 const (
@@ -26,8 +27,11 @@ const (
 	abandoned = 2 * time.Second
 )
 
+// storeOpener opens the store that the options name. When the store can write no more it calls failed, once.
+type storeOpener func(ctx context.Context, o serveOptions, log *slog.Logger, m *metrics.Metrics, failed func(error)) (store.Store, error)
+
 // serve runs the server until the context ends (nil), or until the store or a listener fails.
-func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger) (err error) {
+func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, open storeOpener) (err error) {
 	// The first error is the one to act on; what fails while stopping after it is its consequence.
 	keep := func(closing error) {
 		if err == nil {
@@ -47,7 +51,7 @@ func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger) (er
 
 	count := metrics.New()
 	failed := make(chan error, 3) // the store and two listeners
-	s, err := openStore(ctx, o, log, count, func(err error) { failed <- err })
+	s, err := open(ctx, o, log, count, func(err error) { failed <- err })
 	if err != nil {
 		return err
 	}

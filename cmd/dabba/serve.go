@@ -53,7 +53,10 @@ Keys that verify tokens may also be given in the variable ` + inlineKeys + ` its
 			}
 			log := slog.New(slog.NewTextHandler(p.errOut, &slog.HandlerOptions{Level: level}))
 			p.logConfiguration(log, cmd)
-			return serve(cmd.Context(), p, o, log)
+			if p.lookupEnv("GOGC") == "" {
+				keepHeapFloor()
+			}
+			return serve(cmd.Context(), p, o, log, openStore)
 		},
 	}
 	o.register(cmd.Flags())
@@ -152,7 +155,7 @@ func (p program) logConfiguration(log *slog.Logger, cmd *cobra.Command) {
 
 	sets := []*pflag.FlagSet{}
 	for _, c := range cmd.Root().Commands() {
-		sets = append(sets, c.Flags())
+		sets = append(sets, c.Flags(), c.PersistentFlags())
 	}
 	for _, name := range p.strayEnv(sets...) {
 		log.Warn("no command reads this environment variable: is it misspelled?", slog.String("name", name))
