@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -70,6 +71,7 @@ func Crash(t *testing.T, d Disk) {
 					plan := crashPlan{
 						load: load, seed: rng.Uint64(), at: 1 + rng.IntN(calls), after: rng.IntN(2) == 0,
 						modes: drawModes(rng), nested: rng.IntN(100) < size(5, 20), turnBack: rng.IntN(10) == 0,
+						kill: rng.IntN(4) == 0,
 					}
 					done += plan.run(t, d, seen)
 					recoveries.Add(int64(len(plan.modes)))
@@ -97,6 +99,7 @@ type crashPlan struct {
 	modes    []disk.Mode
 	nested   bool // crash again while opening
 	turnBack bool // the wall clock is an hour behind afterwards
+	kill     bool // the process is killed, another opens the store and answers, and only then the power goes off
 }
 
 func (p crashPlan) String() string {
@@ -104,7 +107,11 @@ func (p crashPlan) String() string {
 	if p.after {
 		moment = "after"
 	}
-	return fmt.Sprintf("workload %q, seed %d, power cut %s call %d to the disk", p.load.name, p.seed, moment, p.at)
+	what := "power cut"
+	if p.kill {
+		what = "killed"
+	}
+	return fmt.Sprintf("workload %q, seed %d, %s %s call %d to the disk", p.load.name, p.seed, what, moment, p.at)
 }
 
 // countCalls runs a workload to its end and counts the calls that change something.
@@ -137,6 +144,10 @@ func (p crashPlan) run(t *testing.T, d Disk, seen *Exercised) int {
 	t.Helper()
 	w := newWorld(t.Context(), p.load, p.seed, seen)
 	var calls atomic.Int64
+	cut := w.cut
+	if p.kill {
+		cut = w.kill
+	}
 	w.sim.Hook = func(op disk.Op) error {
 		if !op.Kind.Changes() {
 			return nil
@@ -146,7 +157,8 @@ func (p crashPlan) run(t *testing.T, d Disk, seen *Exercised) int {
 			n = calls.Add(1)
 		}
 		if n == int64(p.at) && op.After == p.after {
-			w.cut()
+			cut()
+			return errKilled
 		}
 		return nil
 	}
@@ -154,14 +166,22 @@ func (p crashPlan) run(t *testing.T, d Disk, seen *Exercised) int {
 		t.Errorf("%v: %v\n%s", p, err, w.story())
 		return len(p.modes)
 	}
-	w.cut()                       // when the workload ended before
+	cut()                         // when the workload ended before
 	go func() { _ = w.close() }() // a dead process answers no more, and a dead disk may hold it up
 	if p.turnBack {
 		w.clock.Jump(-time.Hour)
 	}
+	var shown *glimpse
+	if p.kill {
+		var err error
+		if shown, err = w.glance(d); err != nil {
+			t.Errorf("%v: %v\n%s", p, err, w.story())
+			return len(p.modes)
+		}
+	}
 	for _, mode := range p.modes {
 		rng := random(p.seed, uint64(mode.Data)<<8|uint64(mode.Entries))
-		if err := w.recover(d, w.sim.Crash(mode, rng), rng, p.nested); err != nil {
+		if err := w.recover(d, w.sim.Crash(mode, rng), rng, p.nested, shown); err != nil {
 			t.Errorf("%v, %v: %v\n%s", p, mode, err, w.story())
 		}
 	}
@@ -169,7 +189,7 @@ func (p crashPlan) run(t *testing.T, d Disk, seen *Exercised) int {
 }
 
 // recover opens what a crash left and compares it with what the clients know.
-func (w *world) recover(d Disk, sim *disk.Sim, rng *rand.Rand, nested bool) error {
+func (w *world) recover(d Disk, sim *disk.Sim, rng *rand.Rand, nested bool, shown *glimpse) error {
 	for depth := 0; nested && depth < 3; depth++ {
 		sim = w.openAndCrash(d, sim, rng)
 	}
@@ -180,7 +200,7 @@ func (w *world) recover(d Disk, sim *disk.Sim, rng *rand.Rand, nested bool) erro
 	}
 	found, err := observe(w.ctx, s, clock, w)
 	if err == nil {
-		err = w.match(found)
+		err = errors.Join(w.match(found), shown.compare(found))
 	}
 	if e := s.Close(); err == nil && e != nil {
 		err = fmt.Errorf("close after the crash: %w", e)
@@ -228,7 +248,7 @@ func abandon(done, down <-chan struct{}) {
 type world struct {
 	ctx     context.Context //nolint:containedctx // a world lives as long as one run of a workload
 	sim     *disk.Sim
-	fs      disk.FS
+	process *process
 	clock   *Clock
 	rng     *rand.Rand
 	seen    *Exercised
@@ -244,7 +264,7 @@ type world struct {
 
 func newWorld(ctx context.Context, load workload, seed uint64, seen *Exercised) *world {
 	w := &world{ctx: ctx, sim: disk.NewSim(), clock: NewClock(), rng: random(seed, 0), seen: seen, isDown: make(chan struct{})}
-	w.fs = w.sim
+	w.process = newProcess(w.sim)
 	for i := range max(load.clients, 1) {
 		w.clients = append(w.clients, &client{
 			id: i, ctx: ctx, clock: w.clock, rng: random(seed, uint64(i+1)), world: w, load: load, known: newLedger(),
@@ -256,6 +276,12 @@ func newWorld(ctx context.Context, load workload, seed uint64, seen *Exercised) 
 // cut stops the disk at this very call.
 func (w *world) cut() {
 	w.sim.Freeze()
+	w.goDown.Do(func() { close(w.isDown) })
+}
+
+// kill ends the process at this very call. The disk goes on.
+func (w *world) kill() {
+	w.process.kill()
 	w.goDown.Do(func() { close(w.isDown) })
 }
 
@@ -277,7 +303,7 @@ func (w *world) complain(s string) {
 
 // open opens the store for all clients.
 func (w *world) open(d Disk) error {
-	s, err := d.Open(w.fs, w.clock, randomBytes(w.rng), w.seen)
+	s, err := d.Open(w.process, w.clock, randomBytes(w.rng), w.seen)
 	if err != nil {
 		return err
 	}
