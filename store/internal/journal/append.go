@@ -12,17 +12,15 @@ import (
 // which must not be changed any more. It only works in memory and may be called with locks held. When urgent is false
 // nobody is going to wait for the record soon: it goes out with the next batch, or by itself within about 20 ms.
 //
-// An error means that the record will not be written: it wraps [store.ErrFull] when there is no room, [store.ErrUnknown]
-// after a failure or [store.ErrClosed].
+// It does not refuse for want of room, since the caller has applied the change by now: a record that got here although
+// there is none (see [Journal.Room]) waits until a file can be made. An error means that the record will not be written:
+// it wraps [store.ErrUnknown] after a failure or [store.ErrClosed].
 func (j *Journal) Append(rec []byte, urgent bool) (LSN, error) {
 	worst := worstCase(len(rec))
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := j.usable(); err != nil {
 		return 0, err
-	}
-	if j.prepareErr != nil && !j.fits(worst) {
-		return 0, j.full()
 	}
 	lsn := j.next
 	j.next++

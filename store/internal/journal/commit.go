@@ -2,6 +2,7 @@ package journal
 
 import (
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/dabba-mq/dabba/store"
@@ -61,6 +62,7 @@ func (j *Journal) commitLoop() {
 
 // gather waits for something to do.
 func (j *Journal) gather() work {
+	runtime.Gosched() // those just released may have more; they run before this goroutine does again
 	for {
 		if w, ok := j.nextWork(); ok {
 			return w
