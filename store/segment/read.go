@@ -27,16 +27,19 @@ func (s *Store) read(q *queue, seqs []store.Seq, fn func(i int, m model.Stored))
 	r := reading{store: s, queue: q, seqs: seqs, fn: fn}
 	for r.next < len(seqs) {
 		before := r.next
+		from, _, _ := q.where.find(seqs[before])
 		err := r.walk()
+		now, _, _ := q.where.find(seqs[before])
 		switch {
-		case errors.Is(err, journal.ErrReleased):
-			continue // it was copied to another file just now
+		case err == nil && r.next > before:
+		case errors.Is(err, journal.ErrReleased), now != from:
+			// it was copied to another file just now
 		case errors.Is(err, store.ErrCorrupt):
 			damaged = append(damaged, damage{seqs[r.next], fmt.Errorf("message %d of queue %d: %w", seqs[r.next], q.id, err)})
 			r.next++
 		case err != nil:
 			return nil, fmt.Errorf("read messages of queue %d: %w", q.id, err)
-		case r.next == before:
+		default:
 			return nil, fmt.Errorf("read message %d of queue %d: not where it should be: %w", seqs[r.next], q.id, store.ErrCorrupt)
 		}
 	}
@@ -54,7 +57,7 @@ type reading struct {
 
 // walk seeks the next message and goes on as long as the ones after it are near.
 func (r *reading) walk() error {
-	from, ok := r.queue.where.find(r.seqs[r.next])
+	from, last, ok := r.queue.where.find(r.seqs[r.next])
 	if !ok {
 		r.next++ // it is gone
 		return nil
@@ -78,16 +81,17 @@ func (r *reading) walk() error {
 			r.fn(r.next, m)
 			r.next++
 		}
-		return r.goOn(rec.Position, c.first), nil
+		return r.goOn(rec.Position, c.first, last), nil
 	})
 }
 
-// goOn says whether walking on from a record at pos soon leads to the next message.
-func (r *reading) goOn(pos journal.Position, first store.Seq) bool {
-	if r.next == len(r.seqs) || r.seqs[r.next] < first {
+// goOn says whether walking on from a record at pos, which holds messages from first on, soon leads to the next wanted
+// one. Those after last may lie anywhere, in the same file too.
+func (r *reading) goOn(pos journal.Position, first, last store.Seq) bool {
+	if r.next == len(r.seqs) || r.seqs[r.next] < first || r.seqs[r.next] > last {
 		return false
 	}
-	next, ok := r.queue.where.find(r.seqs[r.next])
+	next, _, ok := r.queue.where.find(r.seqs[r.next])
 	return ok && next.File == pos.File && next.Offset <= pos.Offset+walkFar
 }
 

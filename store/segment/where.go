@@ -103,18 +103,19 @@ func (w *where) index(seq store.Seq) int {
 	return sort.Search(len(w.extents), func(i int) bool { return w.extents[i].last >= seq })
 }
 
-// find returns a place from which walking on leads to the record that holds seq.
-func (w *where) find(seq store.Seq) (journal.Position, bool) {
+// find returns a place from which walking on leads to the record that holds seq, and past it to those of higher ones up
+// to last.
+func (w *where) find(seq store.Seq) (from journal.Position, last store.Seq, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	i := w.index(seq)
 	if i == len(w.extents) || w.extents[i].first > seq {
-		return journal.Position{}, false
+		return journal.Position{}, 0, false
 	}
 	e := w.extents[i]
 	offset := uint32(seq - e.first)
 	at := sort.Search(len(e.points), func(i int) bool { return e.points[i].seq > offset }) - 1
-	return journal.Position{File: e.file, Offset: e.points[at].offset}, true
+	return journal.Position{File: e.file, Offset: e.points[at].offset}, e.last, true
 }
 
 // erased tells that a message has left the queue.
