@@ -52,6 +52,7 @@ func Start(t testing.TB, changes ...func(*handlers.Config)) *Server {
 	if err != nil {
 		t.Fatalf("open the engine: %v", err)
 	}
+	counted.Show(e.AllQueues)
 	log := &Log{}
 	config := handlers.Config{
 		Engine:    e,

@@ -20,6 +20,7 @@ type Metrics struct {
 	requests *prometheus.CounterVec
 	fsync    prometheus.Histogram
 	waiting  atomic.Int64
+	states   queueStates
 
 	mu     sync.RWMutex
 	queues map[engine.Ref]*counters
@@ -50,6 +51,7 @@ func New() *Metrics {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		(*queueCounters)(m),
+		&m.states,
 	)
 	return m
 }
@@ -57,10 +59,10 @@ func New() *Metrics {
 // Fsync records how long one sync of the store took.
 func (m *Metrics) Fsync(took time.Duration) { m.fsync.Observe(took.Seconds()) }
 
-// Show adds the exact state of all queues, asked for with each scrape, which it fails if list does. It is called once,
-// before the first scrape.
+// Show adds the exact state of all queues. list is called with each scrape, which fails when it does; the last list
+// given is the one in use.
 func (m *Metrics) Show(list func(context.Context) ([]engine.Queue, error)) {
-	m.registry.MustRegister(&queueStates{list: list})
+	m.states.list.Store(&list)
 }
 
 // Handler answers scrapes.

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,7 +15,7 @@ const scrapeTime = 10 * time.Second
 
 // queueStates asks for the exact state of all queues and shows it.
 type queueStates struct {
-	list func(context.Context) ([]engine.Queue, error)
+	list atomic.Pointer[func(context.Context) ([]engine.Queue, error)]
 }
 
 // Describe says nothing: whether a metric has a tenant label depends on the queue.
@@ -22,9 +23,13 @@ func (*queueStates) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (s *queueStates) Collect(out chan<- prometheus.Metric) {
+	list := s.list.Load()
+	if list == nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime) //nolint:forbidigo // a collector gets none
 	defer cancel()
-	queues, err := s.list(ctx)
+	queues, err := (*list)(ctx)
 	if err != nil {
 		out <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
 		return
