@@ -68,6 +68,11 @@ func (s *Store) inspect() {
 
 // load reads the checkpoint and replays the journal from there.
 func (s *Store) load() error {
+	// A process that was killed may have renamed CURRENT without syncing it. What is read from here on must not change
+	// back once other files have been removed on the strength of it.
+	if err := s.fs().SyncDir(s.o.Dir); err != nil {
+		return err
+	}
 	published, err := current(s.fs(), s.o.Dir)
 	if err != nil {
 		return err
