@@ -10,7 +10,6 @@ import (
 // Extend lets leases end later, or earlier; a visibility of 0 ends one at once. Only a lease that still runs can be
 // extended: a heartbeat that comes late is refused and changes nothing.
 func (e *Engine) Extend(ctx context.Context, ref Ref, items []ExtendItem) ([]ItemResult, error) {
-	ended := false // some of the leases, by this call
 	d, err := e.settle(ctx, ref, settling{
 		verb: "extend", n: len(items), strict: true,
 		receipt: func(i int) string { return items[i].Receipt },
@@ -19,7 +18,6 @@ func (e *Engine) Extend(ctx context.Context, ref Ref, items []ExtendItem) ([]Ite
 			if v < 0 || v > MaxDuration {
 				return store.SettleItem{}, validDuration(fmt.Sprintf("items[%d].visibility", i), v, 0, MaxDuration)
 			}
-			ended = ended || v == 0
 			return store.SettleItem{Target: store.Leased, After: v}, nil
 		},
 	})
@@ -29,10 +27,6 @@ func (e *Engine) Extend(ctx context.Context, ref Ref, items []ExtendItem) ([]Ite
 	done, lost := d.refuse(store.Settled, store.Died)
 	tell(e.events.Extended, ref, done)
 	tell(e.events.LeaseLost, ref, lost)
-	if ended {
-		// A lease that ends now is not yet to come, so no due time tells of it.
-		d.queue.line.signal()
-		e.buryNow(ctx, d.queue, count(d.outcomes, store.Died))
-	}
+	e.buryNow(ctx, d.queue, count(d.outcomes, store.Died)) // by a visibility of 0
 	return d.results, nil
 }

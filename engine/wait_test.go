@@ -2,6 +2,7 @@ package engine
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -80,47 +81,35 @@ func TestLeaveFromAnyPlace(t *testing.T) {
 	}
 }
 
-// TestNoSignalIsLost has a sender that adds an item and signals, and receivers that take items one by one and enter
-// the line when there are none. Without lost signals all items are taken and all receivers end.
+// TestNoSignalIsLost has a sender that adds one item, signals, and waits until it was taken, and receivers that enter
+// the line when there is nothing to take. A lost signal would leave all of them waiting for ever.
 func TestNoSignalIsLost(t *testing.T) {
 	t.Parallel()
 	const items, receivers = 20_000, 4
 	var l line
-	var mu sync.Mutex
-	ready, taken := 0, 0
-	take := func() (ok, all bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		if ready == 0 {
-			return false, taken == items
-		}
-		ready--
-		taken++
-		return true, taken == items
-	}
+	var ready atomic.Int64
+	var closed atomic.Bool
+	taken := make(chan struct{})
 	var done sync.WaitGroup
 	for range receivers {
 		done.Go(func() {
 			w := newWaiter()
-			for {
+			for !closed.Load() {
 				seen := l.seen()
-				ok, all := take()
-				switch {
-				case all:
-					l.stir()
-					return
-				case ok:
-				case l.enter(w, seen, false):
+				if ready.CompareAndSwap(1, 0) {
+					taken <- struct{}{}
+				} else if !closed.Load() && l.enter(w, seen, false) {
 					<-w.verdict
 				}
 			}
 		})
 	}
 	for range items {
-		mu.Lock()
-		ready++
-		mu.Unlock()
+		ready.Store(1)
 		l.signal()
+		<-taken
 	}
+	closed.Store(true)
+	l.stir()
 	done.Wait()
 }

@@ -37,6 +37,37 @@ func changeOfConfigurationDisturbsNoCall(b *bundle) {
 	b.wantCounts(ref, engine.Counts{})
 }
 
+// eachCallFollowsAChange has the configuration change while a call is on its way to the store.
+func eachCallFollowsAChange(b *bundle) {
+	b.put(ref)
+	n := time.Hour
+	change := func() error {
+		n += time.Second
+		b.put(ref, func(c *engine.QueueConfig) { c.Visibility = n })
+		return nil
+	}
+	b.store.beforeSend.set(change)
+	b.send(ref, "acked", "nacked", "undone")
+	b.store.beforeClaim.set(change)
+	acked := b.one(ref)
+	if got := time.Until(acked.Lease.ExpiresAt); got != n {
+		b.Errorf("lease taken during the change lasts %v, want the new %v", got, n)
+	}
+	b.store.beforeSettle.set(change)
+	b.ack(ref, acked.Receipt)
+	nacked := b.one(ref)
+	b.store.beforeSettle.set(change)
+	b.nack(ref, nacked.Receipt, time.Minute)
+	got := b.receive(ref, 1)
+	b.store.beforeSettle.set(change)
+	b.extend(ref, got.Messages[0].Receipt, time.Minute)
+	b.store.beforeSettle.set(change)
+	if err := got.Undo(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	b.wantCounts(ref, engine.Counts{Ready: 1, Delayed: 1})
+}
+
 // deleteLosesNoAcceptedMessage sends to a queue that someone keeps trying to delete. What was accepted must be there
 // to be received, since a queue with messages is not deleted.
 func deleteLosesNoAcceptedMessage(b *bundle) {
@@ -228,6 +259,7 @@ func janitorTriesAgain(b *bundle) {
 	b.put(named("grave"))
 	b.put(ref, deadLetters("grave", 1))
 	b.send(ref, "m")
+	synctest.Wait() // for the janitor's visit to the new queues
 	failure := func() error { return errors.New("some failure") }
 	b.store.beforeMove.set(failure)
 	b.store.beforeSweep.set(failure)

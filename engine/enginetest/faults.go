@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"testing/synctest"
 	"time"
 
 	"github.com/dabba-mq/dabba/engine"
@@ -143,6 +144,18 @@ func deadLettersDyingDuringAMoveAreMoved(b *bundle) {
 	b.advance(time.Second)
 	b.wantCounts(ref, engine.Counts{})
 	b.wantCounts(named("grave"), engine.Counts{Ready: messages})
+}
+
+// parkedMessagesAllMove has more of them than one move takes.
+func parkedMessagesAllMove(b *bundle) {
+	b.put(ref, deadLetters("grave", 1))
+	b.send(ref, make([]string, engine.MaxBatch)...)
+	b.reject(ref, engine.MaxBatch)
+	b.wantCounts(ref, engine.Counts{Dead: engine.MaxBatch})
+	b.put(named("grave"))
+	synctest.Wait()
+	b.wantCounts(ref, engine.Counts{})
+	b.wantCounts(named("grave"), engine.Counts{Ready: engine.MaxBatch})
 }
 
 // reject receives messages and calls them dead.

@@ -14,6 +14,8 @@ type meddler struct {
 	claims       atomic.Int64
 	beforeClaim  hook
 	afterClaim   hook
+	beforeSend   hook
+	beforeSettle hook
 	beforeConfig hook
 	beforeDrop   hook
 	beforeMove   hook
@@ -44,6 +46,20 @@ func (m *meddler) Claim(ctx context.Context, p store.ClaimParams) (store.ClaimRe
 		return store.ClaimResult{}, hooked
 	}
 	return res, err
+}
+
+func (m *meddler) Send(ctx context.Context, p store.SendParams) (store.SendResult, error) {
+	if err := m.beforeSend.call(); err != nil {
+		return store.SendResult{}, err
+	}
+	return m.Store.Send(ctx, p)
+}
+
+func (m *meddler) Settle(ctx context.Context, p store.SettleParams) (store.SettleResult, error) {
+	if err := m.beforeSettle.call(); err != nil {
+		return store.SettleResult{}, err
+	}
+	return m.Store.Settle(ctx, p)
 }
 
 func (m *meddler) Configure(ctx context.Context, q store.QueueID, s store.Settings) error {

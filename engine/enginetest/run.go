@@ -75,6 +75,8 @@ var tests = map[string]func(*bundle){
 	"JanitorTriesAgain":                          janitorTriesAgain,
 	"ManyDelaysAreAllServed":                     manyDelaysAreAllServed,
 	"TenantsDoNotMix":                            tenantsDoNotMix,
+	"EachCallFollowsAChange":                     eachCallFollowsAChange,
+	"ParkedMessagesAllMove":                      parkedMessagesAllMove,
 	"ManyQueuesOpen":                             manyQueuesOpen,
 }
 
