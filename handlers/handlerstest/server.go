@@ -28,6 +28,7 @@ import (
 
 // Server is one running server and a client for it.
 type Server struct {
+	Store  *memory.Store
 	Engine *engine.Engine
 	Config handlers.Config
 	HTTP   *http.Server
@@ -44,7 +45,8 @@ type Server struct {
 func Start(t testing.TB, changes ...func(*handlers.Config)) *Server {
 	t.Helper()
 	counted := metrics.New()
-	e, err := engine.Open(t.Context(), memory.New(memory.Options{Now: time.Now}), engine.Options{
+	store := memory.New(memory.Options{Now: time.Now})
+	e, err := engine.Open(t.Context(), store, engine.Options{
 		Now:    time.Now,
 		Rand:   rand.Reader,
 		Events: counted.Events(),
@@ -64,24 +66,29 @@ func Start(t testing.TB, changes ...func(*handlers.Config)) *Server {
 	for _, change := range changes {
 		change(&config)
 	}
-	ts := httptest.NewUnstartedServer(nil)
-	ts.Config = handlers.NewServer(handlers.New(config), config.Log)
-	ts.Start()
 	t.Cleanup(func() {
-		e.Drain()
-		ts.Close()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
 		defer cancel()
 		if err := e.Close(ctx); err != nil {
 			t.Errorf("close the engine: %v", err)
 		}
 	})
+	srv := Serve(t, handlers.New(config))
+	t.Cleanup(e.Drain)
+	srv.Store, srv.Engine, srv.Config, srv.Log = store, e, config, log
+	return srv
+}
+
+// Serve runs a server for any handler until the test ends. It has neither engine nor log.
+func Serve(t testing.TB, h http.Handler) *Server {
+	t.Helper()
+	ts := httptest.NewUnstartedServer(nil)
+	ts.Config = handlers.NewServer(h, slog.New(slog.DiscardHandler))
+	ts.Start()
+	t.Cleanup(ts.Close)
 	return &Server{
-		Engine: e,
-		Config: config,
 		HTTP:   ts.Config,
 		URL:    ts.URL,
-		Log:    log,
 		t:      t,
 		client: &http.Client{Transport: validator(t).Transport(ts.Client().Transport, func(err error) { t.Error(err) })},
 	}

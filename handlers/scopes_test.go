@@ -1,0 +1,142 @@
+package handlers_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dabba-mq/dabba/handlers"
+	"github.com/dabba-mq/dabba/handlers/auth"
+	"github.com/dabba-mq/dabba/handlers/handlerstest"
+	"github.com/dabba-mq/dabba/handlers/rest"
+)
+
+// withKeys starts a server that wants tokens, and returns what issues them: the headers of a caller with a tenant and
+// scopes.
+func withKeys(t *testing.T) (*handlerstest.Server, func(tenant, scope string) []string) {
+	t.Helper()
+	keys, err := auth.ParseKeys([]byte(strings.Repeat("k", 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	verifier, err := auth.New(t.Context(), auth.Config{Keys: keys, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := handlerstest.Start(t, func(c *handlers.Config) { c.Verifier = verifier })
+	return srv, func(tenant, scope string) []string {
+		token, err := auth.Issue(keys[0], auth.Grant{Subject: "tester", Tenant: tenant, Scope: scope, TTL: time.Hour}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []string{"Authorization", "Bearer " + token}
+	}
+}
+
+// calls are all operations on the queue "q", with the action that each needs.
+var calls = []struct{ method, path, body, action string }{
+	{"PUT", "/v1/queues/q", "", "manage"},
+	{"PATCH", "/v1/queues/q", "", "manage"},
+	{"GET", "/v1/queues/q", "", "read"},
+	{"POST", "/v1/queues/q/messages", `{"body":"x"}`, "send"},
+	{"POST", "/v1/queues/q/receive", "", "receive"},
+	{"POST", "/v1/queues/q/ack", `{"receipts":["x"]}`, "receive"},
+	{"POST", "/v1/queues/q/nack", `{"receipts":["x"]}`, "receive"},
+	{"POST", "/v1/queues/q/extend", `{"receipts":["x"],"visibility":"1s"}`, "receive"},
+	{"DELETE", "/v1/queues/q/messages/x", "", "receive"},
+	{"DELETE", "/v1/queues/q?force=true", "", "manage"},
+}
+
+func TestEveryCallNeedsItsScope(t *testing.T) {
+	t.Parallel()
+	srv, caller := withKeys(t)
+	for _, call := range calls {
+		refused := srv.Do(call.method, call.path, call.body)
+		refused.Refused(http.StatusUnauthorized, "unauthenticated", "")
+		if got := refused.Header.Get("WWW-Authenticate"); !strings.HasPrefix(got, "Bearer") {
+			t.Errorf("%s %s without a token: WWW-Authenticate = %q, want a Bearer challenge", call.method, call.path, got)
+		}
+		scope := "queues:" + call.action + ":q"
+		for _, action := range []string{"send", "receive", "read", "manage"} {
+			answer := srv.Do(call.method, call.path, call.body, caller("", "queues:"+action+":q")...)
+			if allowed := answer.Status != http.StatusForbidden; allowed != (action == call.action) {
+				t.Errorf("%s %s with %s = %d", call.method, call.path, action, answer.Status)
+			}
+			if action != call.action {
+				answer.Refused(http.StatusForbidden, "forbidden", "").Has(scope)
+			}
+		}
+		srv.Do(call.method, call.path, call.body, caller("", "queues:"+call.action+":other")...).Refused(http.StatusForbidden, "forbidden", "")
+	}
+}
+
+func TestTenantsDoNotSeeEachOther(t *testing.T) {
+	t.Parallel()
+	srv, caller := withKeys(t)
+	ours, theirs := caller("", "queues:*:*"), caller("acme", "queues:*:*")
+	srv.Put("/v1/queues/q", "", ours...).Want(http.StatusCreated)
+	srv.Post("/v1/queues/q/messages", `{"body":"ours"}`, ours...).Want(http.StatusOK)
+
+	for _, call := range calls[1:] {
+		answer := srv.Do(call.method, call.path, call.body, theirs...)
+		answer.Refused(http.StatusNotFound, "not_found", "")
+	}
+	srv.Get("/v1/queues", theirs...).Want(http.StatusOK).Has(`{"queues":[]}`)
+	srv.Put("/v1/queues/q", "", theirs...).Want(http.StatusCreated).Has(`"ready":0`)
+}
+
+func TestListShowsWhatMayBeRead(t *testing.T) {
+	t.Parallel()
+	srv, caller := withKeys(t)
+	for _, name := range []string{"a-1", "a-2", "b-1"} {
+		srv.Put("/v1/queues/"+name, "", caller("", "queues:manage:*")...).Want(http.StatusCreated)
+	}
+	var page rest.QueueList
+	srv.Get("/v1/queues", caller("", "queues:read:a-*")...).Want(http.StatusOK).Decode(&page)
+	var names []string
+	for _, q := range page.Queues {
+		names = append(names, q.Name)
+	}
+	if diff := cmp.Diff([]string{"a-1", "a-2"}, names); diff != "" {
+		t.Errorf("queues (-want +got):\n%s", diff)
+	}
+}
+
+func TestOnlyAdminsScrape(t *testing.T) {
+	t.Parallel()
+	srv, caller := withKeys(t)
+	srv.Get("/metrics").Refused(http.StatusUnauthorized, "unauthenticated", "")
+	srv.Get("/metrics", caller("", "queues:*:*")...).Refused(http.StatusForbidden, "forbidden", "")
+	srv.Get("/metrics", caller("", "admin:*:*")...).Want(http.StatusOK).Has("dabba_waiting_receives")
+}
+
+func TestWhoAmI(t *testing.T) {
+	t.Parallel()
+	srv, caller := withKeys(t)
+	srv.Get("/v1/whoami").Refused(http.StatusUnauthorized, "unauthenticated", "")
+	srv.Get("/v1/info").Refused(http.StatusUnauthorized, "unauthenticated", "")
+
+	var me rest.Identity
+	srv.Get("/v1/whoami", caller("acme", "queues:send:orders-* topics:*:*")...).Want(http.StatusOK).Decode(&me)
+	if me.Tenant != "acme" || me.Subject != "tester" || len(me.Scopes) != 2 || me.ExpiresAt == nil || time.Until(*me.ExpiresAt) > time.Hour {
+		t.Errorf("whoami = %+v", me)
+	}
+
+	open := handlerstest.Start(t)
+	var anyone rest.Identity
+	open.Get("/v1/whoami").Want(http.StatusOK).Decode(&anyone)
+	if anyone.Tenant != "default" || anyone.ExpiresAt != nil {
+		t.Errorf("whoami without keys = %+v, want tenant default and no end", anyone)
+	}
+}
+
+func TestPagesNeedNoToken(t *testing.T) {
+	t.Parallel()
+	srv, _ := withKeys(t)
+	for _, path := range []string{"/", "/docs", "/openapi.json", "/healthz", "/readyz"} {
+		srv.Get(path).Want(http.StatusOK)
+	}
+}
