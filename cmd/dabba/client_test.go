@@ -5,19 +5,24 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // answers is a server that gives prepared answers, one a request, and notes the requests.
-func answers(t *testing.T, list ...func(http.ResponseWriter)) (*client, *[]string) {
+func answers(t *testing.T, list ...func(http.ResponseWriter)) (c *client, requests func() []string) {
 	t.Helper()
+	var mu sync.Mutex // a cut connection does not order the handler before the client's error
 	var seen []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			t.Errorf("read a request: %v", err)
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		seen = append(seen, r.Header.Get("Idempotency-Key")+" "+string(body))
 		if len(seen) > len(list) {
 			t.Errorf("request %d was not expected", len(seen))
@@ -26,7 +31,11 @@ func answers(t *testing.T, list ...func(http.ResponseWriter)) (*client, *[]strin
 		list[len(seen)-1](w)
 	}))
 	t.Cleanup(server.Close)
-	return &client{base: server.URL, http: server.Client()}, &seen
+	return &client{base: server.URL, http: server.Client()}, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(seen)
+	}
 }
 
 func answer(status int, body string, header ...string) func(http.ResponseWriter) {
@@ -58,10 +67,10 @@ func TestCallRepeatsUnderTheSameKey(t *testing.T) {
 	if err != nil || out.ID != "a" {
 		t.Errorf("call = %v, id %q; want a", err, out.ID)
 	}
-	if len(*seen) != 4 {
-		t.Errorf("%d requests, want 4", len(*seen))
+	if len(seen()) != 4 {
+		t.Errorf("%d requests, want 4", len(seen()))
 	}
-	for i, got := range *seen {
+	for i, got := range seen() {
 		if want := `k-1 {"body":"b"}`; got != want {
 			t.Errorf("request %d: %q, want %q", i+1, got, want)
 		}
@@ -91,8 +100,8 @@ func TestCallDoesNotRepeat(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("call = %v, want an error with %q", err, tt.want)
 			}
-			if len(*seen) != 1 {
-				t.Errorf("%d requests, want 1", len(*seen))
+			if len(seen()) != 1 {
+				t.Errorf("%d requests, want 1", len(seen()))
 			}
 		})
 	}
