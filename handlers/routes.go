@@ -19,8 +19,8 @@ func routes(c Config) *surface {
 
 	// Open to everyone.
 	s.open(http.MethodGet, "/", web.Start())
-	s.open(http.MethodGet, "/docs", openapi.Docs())
-	s.open(http.MethodGet, "/docs/*", openapi.Docs())
+	s.open(http.MethodGet, "/docs", openapi.Docs(s.api.Handle(s.api.NotFound)))
+	s.open(http.MethodGet, "/docs/*", openapi.Docs(s.api.Handle(s.api.NotFound)))
 	s.open(http.MethodGet, "/openapi.json", openapi.Document())
 	s.open(http.MethodGet, "/healthz", s.api.Handle(s.api.Health))
 	s.open(http.MethodGet, "/readyz", s.api.Handle(s.api.Ready))

@@ -2,7 +2,9 @@ package handlers_test
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-chi/chi/v5"
@@ -60,6 +62,14 @@ func TestPagesAreServedWithoutTheNetwork(t *testing.T) {
 	srv.Get("/docs").Want(http.StatusOK).Has("/docs/swagger-ui-bundle.js")
 	srv.Get("/docs/swagger-ui-bundle.js").Want(http.StatusOK)
 	srv.Get("/docs/swagger-ui.css").Want(http.StatusOK)
+	page := srv.Get("/docs").Want(http.StatusOK)
+	for _, file := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllSubmatch(page.Body, -1) {
+		srv.Get(string(file[1])).Want(http.StatusOK)
+	}
+	if got := page.Header.Get("Content-Security-Policy"); !strings.HasPrefix(got, "default-src 'self'") {
+		t.Errorf("Content-Security-Policy of /docs = %q, want nothing from elsewhere allowed", got)
+	}
+	srv.Get("/docs/nothing").Refused(http.StatusNotFound, "not_found", "")
 	srv.Get("/healthz").Want(http.StatusOK).Has("ok")
 	srv.Get("/readyz").Want(http.StatusOK).Has("ready")
 }

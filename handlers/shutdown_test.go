@@ -143,6 +143,34 @@ func TestRequestsAreCountedByRoute(t *testing.T) {
 	}
 }
 
+func TestSlowClientsAreCutOffButNotThoseWhoWait(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	srv.Put("/v1/queues/q", "").Want(http.StatusCreated)
+	hasty := handlers.NewServer(handlers.New(srv.Config), srv.Config.Log)
+	hasty.ReadTimeout, hasty.ReadHeaderTimeout = 100*time.Millisecond, 100*time.Millisecond
+	short := handlerstest.Run(t, hasty)
+
+	waits := begin(t, short, "POST /v1/queues/q/receive?wait=1h HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+	waitFor(t, srv, "dabba_waiting_receives 1")
+	slow := begin(t, short, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
+	silent := begin(t, short, "POST /v1/queues/q/mess")
+
+	if answer, err := io.ReadAll(slow); err != nil || !strings.Contains(string(answer), "arrived too slowly") {
+		t.Errorf("half a body was answered with %q (%v), want a problem", answer, err)
+	}
+	if answer, err := io.ReadAll(silent); err != nil && len(answer) > 0 {
+		t.Errorf("half a header was answered with %q (%v), want the end of the connection", answer, err)
+	}
+	// Both came after the receive, so it has outlived the time limit by now.
+	srv.Post("/v1/queues/q/messages", `{"body":"worth the wait"}`).Want(http.StatusOK)
+	answer := make([]byte, 4096)
+	n, err := waits.Read(answer)
+	if err != nil || !strings.Contains(string(answer[:n]), "worth the wait") {
+		t.Errorf("the receive that waited got %q (%v), want the message", answer[:n], err)
+	}
+}
+
 func TestHeadersAreBounded(t *testing.T) {
 	t.Parallel()
 	srv := handlerstest.Start(t)

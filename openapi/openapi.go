@@ -9,6 +9,8 @@ import (
 	"bytes"
 	_ "embed"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/swaggest/swgui"
@@ -32,10 +34,19 @@ func Document() http.Handler {
 	})
 }
 
-// Docs serves the page that shows the document, and under /docs/ the files of that page. None is loaded from
-// elsewhere.
-func Docs() http.Handler {
-	return v5emb.NewHandlerWithConfig(swgui.Config{
+// policy keeps the page from talking to anybody but this server.
+const policy = "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
+
+// files are what the page consists of.
+var files = []string{
+	"/docs", "/docs/swagger-ui.css", "/docs/swagger-ui-bundle.js", "/docs/swagger-ui-standalone-preset.js",
+	"/docs/favicon-16x16.png", "/docs/favicon-32x32.png",
+}
+
+// Docs serves the page that shows the document, and under /docs/ the files of that page, none of which is loaded from
+// elsewhere. What is not among them is left to notFound.
+func Docs(notFound http.Handler) http.Handler {
+	page := v5emb.NewHandlerWithConfig(swgui.Config{
 		Title:       "Dabba API",
 		SwaggerJSON: "/openapi.json",
 		BasePath:    "/docs/",
@@ -44,5 +55,14 @@ func Docs() http.Handler {
 			"persistAuthorization": "true",
 			"tryItOutEnabled":      "true",
 		},
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !slices.Contains(files, strings.TrimSuffix(r.URL.Path, "/")) {
+			notFound.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Security-Policy", policy)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		page.ServeHTTP(w, r)
 	})
 }

@@ -82,12 +82,18 @@ func Start(t testing.TB, changes ...func(*handlers.Config)) *Server {
 // Serve runs a server for any handler until the test ends. It has neither engine nor log.
 func Serve(t testing.TB, h http.Handler) *Server {
 	t.Helper()
+	return Run(t, handlers.NewServer(h, slog.New(slog.DiscardHandler)))
+}
+
+// Run is Serve for a server whose limits are of the test's own making.
+func Run(t testing.TB, server *http.Server) *Server {
+	t.Helper()
 	ts := httptest.NewUnstartedServer(nil)
-	ts.Config = handlers.NewServer(h, slog.New(slog.DiscardHandler))
+	ts.Config = server
 	ts.Start()
 	t.Cleanup(ts.Close)
 	return &Server{
-		HTTP:   ts.Config,
+		HTTP:   server,
 		URL:    ts.URL,
 		t:      t,
 		client: &http.Client{Transport: validator(t).Transport(ts.Client().Transport, func(err error) { t.Error(err) })},

@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -60,10 +62,18 @@ func New(c Config) *API {
 // written by then.
 type Operation func(w http.ResponseWriter, r *http.Request) error
 
+// clientGone is the status that logs and metrics show when nobody is left to answer. It is nginx's; HTTP has none.
+const clientGone = 499
+
 // Handle makes an operation an http.HandlerFunc: the one place where errors become answers.
 func (a *API) Handle(op Operation) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if err := op(w, r); err != nil {
+		err := op(w, r)
+		switch {
+		case err == nil:
+		case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
+			w.WriteHeader(clientGone)
+		default:
 			a.Refuse(w, r, err)
 		}
 	}

@@ -58,6 +58,9 @@ func TestAClientThatHangsUpWhileWaitingLeasesNothing(t *testing.T) {
 			if got := one(t, srv, "").Receives; got != 1 {
 				t.Errorf("receives = %d for the first client that got it, want 1", got)
 			}
+			if log := srv.Log.String(); !strings.Contains(log, "status=499") || strings.Contains(log, "level=WARN") {
+				t.Errorf("a client that hung up is logged as\n%s\nwant status 499 and no warning", log)
+			}
 		})
 	}
 }
