@@ -129,7 +129,7 @@ func (s *Sim) Create(name string) (File, error) {
 		if s.names[name] != nil || s.dirs[name] {
 			return fs.ErrExist
 		}
-		f = s.handle(name, s.link(name))
+		f = s.handle(s.link(name))
 		return nil
 	})
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *Sim) Create(name string) (File, error) {
 
 // link makes a new empty file.
 func (s *Sim) link(name string) *inode {
-	n := &inode{sim: s, links: 1, epoch: s.nextEpoch()}
+	n := &inode{sim: s, name: name, links: 1, epoch: s.nextEpoch()}
 	s.names[name] = n
 	s.pending = append(s.pending, dirOp{file: n, newName: name})
 	return n
@@ -155,7 +155,7 @@ func (s *Sim) Open(name string) (File, error) {
 		if n == nil {
 			return fs.ErrNotExist
 		}
-		f = s.handle(name, n)
+		f = s.handle(n)
 		return nil
 	})
 	if err != nil {
@@ -164,9 +164,9 @@ func (s *Sim) Open(name string) (File, error) {
 	return f, nil
 }
 
-func (s *Sim) handle(name string, n *inode) *simFile {
+func (s *Sim) handle(n *inode) *simFile {
 	n.handles++
-	return &simFile{sim: s, name: name, inode: n}
+	return &simFile{sim: s, inode: n}
 }
 
 // Rename implements [FS].
@@ -189,6 +189,7 @@ func (s *Sim) Rename(oldName, newName string) error {
 		}
 		delete(s.names, oldName)
 		s.names[newName] = n
+		n.name = newName
 		s.pending = append(s.pending, dirOp{file: n, oldName: oldName, newName: newName})
 		return nil
 	})

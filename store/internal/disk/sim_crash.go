@@ -49,6 +49,7 @@ func (s *Sim) Crash(mode Mode, rng *rand.Rand) *Sim {
 			copies[old] = after.restore(old.survives(mode.Data, rng, after.nextEpoch()))
 		}
 		copies[old].links++
+		copies[old].name = name
 		after.names[name] = copies[old]
 		after.durable[name] = copies[old]
 	}

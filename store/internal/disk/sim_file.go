@@ -9,7 +9,6 @@ import (
 // simFile is an open file of a Sim.
 type simFile struct {
 	sim   *Sim
-	name  string
 	inode *inode
 	// closed is guarded by sim.mu.
 	closed bool
@@ -17,13 +16,20 @@ type simFile struct {
 
 // do performs a call on an open file.
 func (f *simFile) do(op Op, effect func() error) error {
-	op.Name = f.name
+	op.Name = f.name()
 	return f.sim.do(op, func() error {
 		if f.closed {
 			return fs.ErrClosed
 		}
 		return effect()
 	})
+}
+
+// name is the one the file has now, or had last.
+func (f *simFile) name() string {
+	f.sim.mu.Lock()
+	defer f.sim.mu.Unlock()
+	return f.inode.name
 }
 
 func (f *simFile) ReadAt(p []byte, off int64) (n int, err error) {

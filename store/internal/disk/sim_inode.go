@@ -21,7 +21,9 @@ type image struct {
 
 // inode is a file, whatever its names.
 type inode struct {
-	sim            *Sim
+	sim *Sim
+	// name is the last name it was given.
+	name           string
 	links, handles int
 
 	// epoch is that of the blocks that may be changed in place: those written since the last sync.

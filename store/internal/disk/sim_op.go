@@ -41,7 +41,7 @@ type Op struct {
 	// N numbers the calls from 1; it is the same before and after.
 	N    int
 	Kind Kind
-	// Name is the file or directory; To the new name of a rename.
+	// Name is the file or directory, by the name it has now; To the new name of a rename.
 	Name, To string
 	// Offset and Len are the range of a read or write; Offset is the size of a truncate.
 	Offset int64

@@ -56,6 +56,10 @@ func (j *Journal) recover(replay func(lsn LSN, pos Position, r record.Record) er
 	if err != nil {
 		return err
 	}
+	// A process that was killed may have left names that only the page cache knows. They are relied on from now on.
+	if err := j.o.FS.SyncDir(j.o.Dir); err != nil {
+		return err
+	}
 	r := recovery{j: j, replay: replay, expected: j.start.After + 1, highest: j.start.After}
 	if j.start.File == 0 {
 		j.next = 1
