@@ -113,7 +113,7 @@ func (t *try) wait(ctx context.Context) error {
 		wait = *t.req.Wait
 	}
 	e := t.engine
-	if wait == 0 || e.draining.Load() {
+	if wait == 0 {
 		return nil
 	}
 	if e.events.Waiting != nil {
@@ -149,7 +149,7 @@ func (t *try) waitOnce(ctx context.Context, w *waiter, until moment, again bool)
 	timeout := newAlarm(func() { q.line.dismiss(w) })
 	e.clock.soonest(timeout, until)
 	defer e.clock.off(timeout)
-	if e.draining.Load() {
+	if e.draining.Load() { // looked at in line, so that Drain either sees w or is seen
 		q.line.dismiss(w)
 	}
 	select {

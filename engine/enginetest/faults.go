@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/store"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -156,6 +157,16 @@ func parkedMessagesAllMove(b *bundle) {
 	synctest.Wait()
 	b.wantCounts(ref, engine.Counts{})
 	b.wantCounts(named("grave"), engine.Counts{Ready: engine.MaxBatch})
+}
+
+// manyMessagesExpireWithoutPause has more of them than one sweep removes.
+func manyMessagesExpireWithoutPause(b *bundle) {
+	b.put(ref, func(c *engine.QueueConfig) { c.Retention = time.Minute })
+	for range 5 {
+		b.send(ref, make([]string, engine.MaxBatch)...)
+	}
+	b.advance(time.Minute + 2*store.Tick)
+	b.wantCounts(ref, engine.Counts{})
 }
 
 // reject receives messages and calls them dead.

@@ -77,6 +77,7 @@ var tests = map[string]func(*bundle){
 	"TenantsDoNotMix":                            tenantsDoNotMix,
 	"EachCallFollowsAChange":                     eachCallFollowsAChange,
 	"ParkedMessagesAllMove":                      parkedMessagesAllMove,
+	"ManyMessagesExpireWithoutPause":             manyMessagesExpireWithoutPause,
 	"ManyQueuesOpen":                             manyQueuesOpen,
 }
 
