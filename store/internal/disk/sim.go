@@ -20,19 +20,22 @@ var ErrCrashed = errors.New("the simulated disk has crashed")
 
 // Sim is a disk in memory that can lose power. It keeps apart what was written from what was synced, for the content of
 // files in sectors of 512 bytes and for the entries of directories, so that [Sim.Crash] can take away any part of what
-// is not durable. Through Hook calls can be made to fail, and the world stopped at any of them.
+// is not durable. Through [Sim.Hook] calls can be made to fail, and the world stopped at any of them.
 //
 // It is quick for small files: blocks are shared between what is written, what is durable and the disks that crashes
 // leave behind.
 type Sim struct {
-	// Hook, if set, is called before and after each call, with no lock held, perhaps by many goroutines. An error before
-	// makes the call fail with it and without effect (see [ShortWrite] and [SyncFault] for exceptions); an error after
-	// makes it fail although it took effect. It may call Freeze. Set it while the disk is idle.
+	// Hook, if set, is called before and after each call, with no lock held, perhaps by many goroutines at once. An error
+	// before makes the call fail with it and without effect (see [ShortWrite] and [SyncFault] for exceptions); an error
+	// after makes it fail although it took effect. It may call Freeze. Set it while the disk is idle; when it may be busy,
+	// use SetHook.
 	Hook func(op Op) error
 	// Capacity is the number of bytes that files may take, in blocks of 4096; 0 means no limit. Only blocks that were
 	// not written before need room. Set it while the disk is idle.
 	Capacity int64
 
+	// hooked is what SetHook was given.
+	hooked atomic.Pointer[func(Op) error]
 	calls  atomic.Int64
 	frozen atomic.Bool
 
@@ -67,6 +70,16 @@ func NewSim() *Sim {
 	}
 }
 
+// SetHook sets a function that takes the place of Hook from now on, also while calls are under way; nil takes it away
+// again.
+func (s *Sim) SetHook(hook func(op Op) error) {
+	if hook == nil {
+		s.hooked.Store(nil)
+		return
+	}
+	s.hooked.Store(&hook)
+}
+
 // Calls is the number of calls so far: the last Op.N.
 func (s *Sim) Calls() int { return int(s.calls.Load()) }
 
@@ -94,15 +107,21 @@ func (s *Sim) do(op Op, effect func() error) error {
 	return nil
 }
 
-// hook asks the hook about a call, unless the disk is frozen or the hook freezes it.
+// hook asks about a call, unless the disk is frozen or the hook freezes it.
 func (s *Sim) hook(op Op) error {
 	if s.frozen.Load() {
 		return ErrCrashed
 	}
-	if s.Hook == nil {
+	var hook func(Op) error
+	if set := s.hooked.Load(); set != nil {
+		hook = *set
+	} else {
+		hook = s.Hook
+	}
+	if hook == nil {
 		return nil
 	}
-	err := s.Hook(op)
+	err := hook(op)
 	if s.frozen.Load() {
 		return ErrCrashed
 	}

@@ -53,7 +53,7 @@ func (op Op) fail(err error) error {
 	return &fs.PathError{Op: string(op.Kind), Path: op.Name, Err: err}
 }
 
-// ShortWrite is an error for [Sim.Hook] to return before a write: only the first N bytes are written, and the write
+// ShortWrite is an error for a hook to return before a write: only the first N bytes are written, and the write
 // fails with Err.
 type ShortWrite struct {
 	N   int
@@ -64,7 +64,7 @@ func (e *ShortWrite) Error() string { return "short write: " + e.Err.Error() }
 
 func (e *ShortWrite) Unwrap() error { return e.Err }
 
-// SyncFault is an error for [Sim.Hook] to return before a sync: what was written since the last one does not become
+// SyncFault is an error for a hook to return before a sync: what was written since the last one does not become
 // durable, in the way of Mode, and the sync fails with Err.
 type SyncFault struct {
 	Mode SyncMode

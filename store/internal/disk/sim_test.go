@@ -248,13 +248,13 @@ func TestHookInjectsErrors(t *testing.T) {
 	f := create(t, s, "/d/f", "")
 	var ops []Op
 	var before, after error
-	s.Hook = func(op Op) error {
+	s.SetHook(func(op Op) error {
 		ops = append(ops, op)
 		if op.After {
 			return after
 		}
 		return before
-	}
+	})
 	before = syscall.EIO
 	if _, err := f.WriteAt([]byte("x"), 3); !errors.Is(err, syscall.EIO) {
 		t.Errorf("WriteAt = %v, want EIO", err)
@@ -272,7 +272,7 @@ func TestHookInjectsErrors(t *testing.T) {
 	if n, err := f.WriteAt([]byte("abcd"), 3); n != 2 || !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("WriteAt = %d, %v, want 2, ENOSPC", n, err)
 	}
-	s.Hook = nil
+	s.SetHook(nil)
 	if got, _ := content(t, s, "/d/f"); got != "xyzab" {
 		t.Errorf("content %q, want what the call that failed afterwards and the short one wrote", got)
 	}
@@ -288,12 +288,12 @@ func TestFreezeStopsTheWorld(t *testing.T) {
 		s := newSim(t)
 		f := synced(t, s, "/d/f", "old")
 		stopAt := s.Calls() + 2
-		s.Hook = func(op Op) error {
+		s.SetHook(func(op Op) error {
 			if op.N == stopAt && op.After == after {
 				s.Freeze()
 			}
 			return nil
-		}
+		})
 		write(t, f, 0, "new")
 		if err := f.Sync(); !errors.Is(err, ErrCrashed) {
 			t.Errorf("Sync = %v, want ErrCrashed", err)
@@ -360,11 +360,11 @@ func TestFailedSyncs(t *testing.T) {
 		s := newSim(t)
 		f := synced(t, s, "/d/f", "old")
 		write(t, f, 0, "new")
-		s.Hook = func(op Op) error { return &SyncFault{Mode: c.mode, Err: syscall.EIO} }
+		s.SetHook(func(op Op) error { return &SyncFault{Mode: c.mode, Err: syscall.EIO} })
 		if err := f.Sync(); !errors.Is(err, syscall.EIO) {
 			t.Errorf("mode %d: Sync = %v, want EIO", c.mode, err)
 		}
-		s.Hook = nil
+		s.SetHook(nil)
 		must(t, f.Sync())
 		if got, _ := content(t, s, "/d/f"); got != c.read {
 			t.Errorf("mode %d: reads give %q, want %q", c.mode, got, c.read)
@@ -384,11 +384,11 @@ func TestFailedSyncs(t *testing.T) {
 		s = newSim(t)
 		f = synced(t, s, "/d/f", "old")
 		write(t, f, 0, "new")
-		s.Hook = func(op Op) error { return &SyncFault{Mode: c.mode, Err: syscall.EIO} }
+		s.SetHook(func(op Op) error { return &SyncFault{Mode: c.mode, Err: syscall.EIO} })
 		if err := f.Sync(); err == nil {
 			t.Error("Sync succeeded")
 		}
-		s.Hook = nil
+		s.SetHook(nil)
 		must(t, f.Sync())
 		if got, _ := content(t, s.Crash(Mode{Data: Kept}, testRNG()), "/d/f"); got != c.crashed {
 			t.Errorf("mode %d: a crash leaves %q, want %q", c.mode, got, c.crashed)
@@ -401,9 +401,9 @@ func TestSyncThatLies(t *testing.T) {
 	s := newSim(t)
 	f := synced(t, s, "/d/f", "old")
 	write(t, f, 0, "new")
-	s.Hook = func(op Op) error { return &SyncFault{Mode: Lied, Err: errInjected} }
+	s.SetHook(func(op Op) error { return &SyncFault{Mode: Lied, Err: errInjected} })
 	must(t, f.Sync())
-	s.Hook = nil
+	s.SetHook(nil)
 	for fate, want := range map[Fate]string{Lost: "old", Kept: "new"} {
 		if got, _ := content(t, s.Crash(Mode{Data: fate}, testRNG()), "/d/f"); got != want {
 			t.Errorf("%v: %q, want %q", fate, got, want)

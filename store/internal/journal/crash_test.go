@@ -78,7 +78,7 @@ func stopAt(sim *disk.Sim, n int, after bool) *atomic.Bool {
 	var calls atomic.Int64
 	var stopCall atomic.Int64
 	var reached atomic.Bool
-	sim.Hook = func(op disk.Op) error {
+	sim.SetHook(func(op disk.Op) error {
 		if !op.Kind.Changes() {
 			return nil
 		}
@@ -90,7 +90,7 @@ func stopAt(sim *disk.Sim, n int, after bool) *atomic.Bool {
 			sim.Freeze()
 		}
 		return nil
-	}
+	})
 	return &reached
 }
 

@@ -23,13 +23,13 @@ func onActive(op disk.Op) bool {
 func failNth(sim *disk.Sim, armed *atomic.Bool, kind disk.Kind, n int, err error) (failed *atomic.Pointer[disk.Op]) {
 	var calls atomic.Int64
 	failed = new(atomic.Pointer[disk.Op])
-	sim.Hook = func(op disk.Op) error {
+	sim.SetHook(func(op disk.Op) error {
 		if !armed.Load() || op.Kind != kind || op.After || calls.Add(1) != int64(n) {
 			return nil
 		}
 		failed.Store(&op)
 		return err
-	}
+	})
 	return failed
 }
 
@@ -154,13 +154,13 @@ func TestSyncThatFailsAndLiesAfterwards(t *testing.T) {
 			}
 			var failed atomic.Bool
 			var syncs atomic.Int64
-			w.sim.Hook = func(op disk.Op) error {
+			w.sim.SetHook(func(op disk.Op) error {
 				if op.Kind == disk.OpSync && onActive(op) && !op.After && syncs.Add(1) == int64(n) {
 					failed.Store(true)
 					return &disk.SyncFault{Mode: mode, Err: syscall.EIO}
 				}
 				return nil
-			}
+			})
 			err := steady(t, w)
 			if !failed.Load() || !errors.Is(err, store.ErrUnknown) {
 				t.Fatalf("mode %d, sync %d: %v, want ErrUnknown", mode, n, err)
@@ -171,7 +171,7 @@ func TestSyncThatFailsAndLiesAfterwards(t *testing.T) {
 			if err := w.j.Close(); !errors.Is(err, store.ErrUnknown) {
 				t.Fatalf("Close after a failure = %v, want ErrUnknown", err)
 			}
-			w.sim.Hook = nil
+			w.sim.SetHook(nil)
 			if err := afterSyncFault(t, w, mode); err != nil {
 				t.Fatalf("seed %d, mode %d, sync %d: %v", s, mode, n, err)
 			}

@@ -96,13 +96,13 @@ func TestRoomHoldsBack(t *testing.T) {
 	}
 	release := make(chan struct{})
 	syncing := make(chan struct{}, 100)
-	w.sim.Hook = func(op disk.Op) error {
+	w.sim.SetHook(func(op disk.Op) error {
 		if onActive(op) && op.Kind == disk.OpSync && !op.After {
 			syncing <- struct{}{}
 			<-release
 		}
 		return nil
-	}
+	})
 	if _, err := w.put(t, 10, true); err != nil {
 		t.Fatal(err)
 	}
