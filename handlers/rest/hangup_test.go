@@ -2,10 +2,12 @@ package rest_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -139,6 +141,33 @@ func TestRequestsInOneWriteAreAnsweredInOrder(t *testing.T) {
 		}
 	}
 	if got := counts(t, srv); got != (engine.Counts{Leased: 1, Bytes: 1}) {
+		t.Errorf("counts = %+v, want the message leased", got)
+	}
+}
+
+// goneAfterFlush is a connection whose client closes the moment it has the last byte.
+type goneAfterFlush struct {
+	*httptest.ResponseRecorder
+	hangUp context.CancelFunc
+}
+
+// Flush delivers the answer.
+func (g goneAfterFlush) Flush() {
+	g.ResponseRecorder.Flush()
+	g.hangUp()
+}
+
+func TestAClientThatClosesOnceItHasEverythingKeepsItsLease(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, "")
+	srv.Post("/v1/queues/q/messages", `{"body":"x"}`).Want(http.StatusOK)
+	ctx, cancel := context.WithCancel(t.Context())
+	w := goneAfterFlush{httptest.NewRecorder(), cancel}
+	srv.HTTP.Handler.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/queues/q/receive", nil))
+	if w.Code != http.StatusOK || ctx.Err() == nil {
+		t.Fatalf("receive: status %d, context %v, want an answer and then a hang-up", w.Code, ctx.Err())
+	}
+	if got := counts(t, srv); got.Leased != 1 || got.Ready != 0 {
 		t.Errorf("counts = %+v, want the message leased", got)
 	}
 }

@@ -50,17 +50,19 @@ func (a *API) Receive(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := r.Context().Err(); err != nil {
+		a.undo(r, got)
+		return nil
+	}
 	if raw {
 		err = writeRaw(w, got)
 	} else {
 		err = writeReceived(w, got)
 	}
 	if err == nil && len(got.Messages) > 0 {
-		// The lease counts only once the last byte is out.
+		// The lease counts only once the last byte is out. From then on the client may close when it likes: that the
+		// context has ended says nothing any more.
 		err = http.NewResponseController(w).Flush()
-	}
-	if err == nil {
-		err = r.Context().Err()
 	}
 	if err != nil {
 		a.undo(r, got)
