@@ -29,6 +29,7 @@ func openStore(ctx context.Context, o serveOptions, log *slog.Logger, m *metrics
 		Dir:        o.data,
 		Now:        time.Now,
 		Sync:       syncModes[o.fsync],
+		FileSize:   int64(o.journalSize),
 		Quarantine: o.quarantine,
 		Events: segment.Events{
 			Wrote:   func(_ int, _ int64, _, sync time.Duration) { m.Fsync(sync) },

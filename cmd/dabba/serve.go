@@ -13,10 +13,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
+const (
+	minJournalSize byteSize = 64 << 10
+	maxJournalSize byteSize = 2 << 30
+)
+
 // serveOptions are the flags of serve.
 type serveOptions struct {
 	addr, adminAddr    string
 	data, store, fsync string
+	journalSize        byteSize
 	authKeys, jwksURL  string
 	issuer, audience   string
 	insecure           bool
@@ -27,7 +33,7 @@ type serveOptions struct {
 }
 
 func newServe(p program) *cobra.Command {
-	var o serveOptions
+	o := serveOptions{journalSize: 128 << 20}
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the server",
@@ -69,6 +75,7 @@ func (o *serveOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.data, "data", "./data", "`folder` of the segment store")
 	f.StringVar(&o.store, "store", "segment", "where messages are kept: segment (on disk) or memory (gone at the end)")
 	f.StringVar(&o.fsync, "fsync", "always", "when an acknowledged message is synced to disk: always (before it is acknowledged), interval (every second) or none (when the system likes)")
+	f.Var(&o.journalSize, "journal-size", "`size` of the files that messages are written to; sends are refused when less than two of them and 64MiB are free")
 	f.BoolVar(&o.quarantine, "quarantine", false, "start although stored data is damaged, and set the damaged part aside")
 	f.StringVar(&o.authKeys, "auth-keys", "", "`file` with the keys that verify tokens: a secret of at least 32 bytes, PEM or a JWK set")
 	f.StringVar(&o.jwksURL, "jwks-url", "", "`URL` of an identity provider's JWK set")
@@ -97,6 +104,9 @@ func (o *serveOptions) check(inlineKeys bool) (slog.Level, error) {
 	}
 	if _, ok := syncModes[o.fsync]; !ok {
 		return level, usagef("--fsync is always, interval or none, not %q", o.fsync)
+	}
+	if o.journalSize < minJournalSize || o.journalSize > maxJournalSize || o.journalSize%minJournalSize != 0 {
+		return level, usagef("--journal-size is a multiple of 64KiB up to 2GiB, not %s", &o.journalSize)
 	}
 	if o.jwksURL != "" {
 		if u, err := url.Parse(o.jwksURL); err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
