@@ -42,17 +42,17 @@ type Server struct {
 }
 
 // Start runs a server until the test ends. Each change may alter its configuration before it starts.
-func Start(t testing.TB, changes ...func(*handlers.Config)) *Server {
-	t.Helper()
+func Start(tb testing.TB, changes ...func(*handlers.Config)) *Server {
+	tb.Helper()
 	counted := metrics.New()
 	store := memory.New(memory.Options{Now: time.Now})
-	e, err := engine.Open(t.Context(), store, engine.Options{
+	e, err := engine.Open(tb.Context(), store, engine.Options{
 		Now:    time.Now,
 		Rand:   rand.Reader,
 		Events: counted.Events(),
 	})
 	if err != nil {
-		t.Fatalf("open the engine: %v", err)
+		tb.Fatalf("open the engine: %v", err)
 	}
 	counted.Show(e.AllQueues)
 	log := &Log{}
@@ -66,37 +66,37 @@ func Start(t testing.TB, changes ...func(*handlers.Config)) *Server {
 	for _, change := range changes {
 		change(&config)
 	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
+	tb.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), 10*time.Second)
 		defer cancel()
 		if err := e.Close(ctx); err != nil {
-			t.Errorf("close the engine: %v", err)
+			tb.Errorf("close the engine: %v", err)
 		}
 	})
-	srv := Serve(t, handlers.New(config))
-	t.Cleanup(e.Drain)
+	srv := Serve(tb, handlers.New(config))
+	tb.Cleanup(e.Drain)
 	srv.Store, srv.Engine, srv.Config, srv.Log = store, e, config, log
 	return srv
 }
 
 // Serve runs a server for any handler until the test ends. It has neither engine nor log.
-func Serve(t testing.TB, h http.Handler) *Server {
-	t.Helper()
-	return Run(t, handlers.NewServer(h, slog.New(slog.DiscardHandler)))
+func Serve(tb testing.TB, h http.Handler) *Server {
+	tb.Helper()
+	return Run(tb, handlers.NewServer(h, slog.New(slog.DiscardHandler)))
 }
 
 // Run is Serve for a server whose limits are of the test's own making.
-func Run(t testing.TB, server *http.Server) *Server {
-	t.Helper()
+func Run(tb testing.TB, server *http.Server) *Server {
+	tb.Helper()
 	ts := httptest.NewUnstartedServer(nil)
 	ts.Config = server
 	ts.Start()
-	t.Cleanup(ts.Close)
+	tb.Cleanup(ts.Close)
 	return &Server{
 		HTTP:   server,
 		URL:    ts.URL,
-		t:      t,
-		client: &http.Client{Transport: validator(t).Transport(ts.Client().Transport, func(err error) { t.Error(err) })},
+		t:      tb,
+		client: &http.Client{Transport: validator(tb).Transport(ts.Client().Transport, func(err error) { tb.Error(err) })},
 	}
 }
 
@@ -106,11 +106,11 @@ var loaded struct {
 	err       error
 }
 
-func validator(t testing.TB) *openapitest.Validator {
-	t.Helper()
+func validator(tb testing.TB) *openapitest.Validator {
+	tb.Helper()
 	loaded.Do(func() { loaded.validator, loaded.err = openapitest.New(context.Background()) })
 	if loaded.err != nil {
-		t.Fatal(loaded.err)
+		tb.Fatal(loaded.err)
 	}
 	return loaded.validator
 }
@@ -119,9 +119,9 @@ func validator(t testing.TB) *openapitest.Validator {
 func (s *Server) HTTPClient() *http.Client { return s.client }
 
 // For is the same server in a subtest.
-func (s *Server) For(t testing.TB) *Server {
+func (s *Server) For(tb testing.TB) *Server {
 	sub := *s
-	sub.t = t
+	sub.t = tb
 	return &sub
 }
 

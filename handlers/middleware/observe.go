@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -57,8 +58,8 @@ func (o *Observer) requestID(r *http.Request) string {
 }
 
 func (o *Observer) recovered(res *Response, r *http.Request, v any) {
-	if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it the same way
-		panic(v)
+	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(http.ErrAbortHandler)
 	}
 	o.Log.LogAttrs(r.Context(), slog.LevelError, "handler panicked",
 		slog.String("request_id", res.id[0]),

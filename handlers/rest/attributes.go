@@ -34,6 +34,9 @@ func (a *Attributes) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		return err
 	}
 	for dec.PeekKind() != '}' {
+		if len(*a) == engine.MaxBatch {
+			return tooMany(dec)
+		}
 		name, err := dec.ReadToken()
 		if err != nil {
 			return err

@@ -118,7 +118,7 @@ func (b *body) readChunked(w http.ResponseWriter, r *http.Request, most limit) e
 		switch {
 		case int64(len(b.bytes)) > m:
 			return tooLarge(w, m)
-		case err == io.EOF: //nolint:errorlint // a reader returns it as it is
+		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return unread(err)

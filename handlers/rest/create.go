@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/dabba-mq/dabba/engine"
 )
@@ -76,7 +77,7 @@ func queueOf(q engine.Queue) Queue {
 		Counts: Counts(q.Counts),
 	}
 	if q.OldestAge >= 0 {
-		out.OldestAge = new(Duration(q.OldestAge))
+		out.OldestAge = new(Duration(q.OldestAge.Truncate(time.Millisecond)))
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -90,6 +91,9 @@ func TestCreateRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		{"a list", `[]`, "invalid_request", "", "must be an object"},
 		{"null", `null`, "invalid_request", "", "must be a JSON object"},
 		{"text that is not UTF-8", "{\"tags\":{\"a\":\"\xff\"}}", "invalid_request", "tags.a", "not valid UTF-8"},
+		{"a label that is a number", `{"tags":{"a":1}}`, "invalid_request", "tags.a", "must be a string"},
+		{"a label given twice", `{"tags":{"a":"1","a":"2"}}`, "invalid_request", "tags.a", "given twice"},
+		{"labels without end", `{"tags":{` + members(1001) + `}}`, "invalid_request", "tags", "more than 1000"},
 		{"a policy that does not exist", `{"retry":{"policy":"sometimes"}}`, "invalid_request", "retry.policy", ""},
 		{"a retention of nothing", `{"retention":"0s"}`, "invalid_request", "retention", ""},
 		{"too large messages", `{"max_message_bytes":1000000000}`, "invalid_request", "max_message_bytes", ""},
@@ -110,4 +114,13 @@ func TestNamesAreChecked(t *testing.T) {
 		srv.Put("/v1/queues/"+name, "").Refused(http.StatusBadRequest, "invalid_request", "name")
 	}
 	srv.Put("/v1/queues/%71", "").Want(http.StatusCreated).Has(`"name":"q"`)
+}
+
+// members are those of a JSON object with n of them.
+func members(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf(`"%d":""`, i)
+	}
+	return strings.Join(list, ",")
 }

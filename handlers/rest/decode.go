@@ -17,7 +17,7 @@ import (
 	"github.com/dabba-mq/dabba/engine"
 )
 
-var strict = json.JoinOptions(json.RejectUnknownMembers(true))
+var strict = json.JoinOptions(json.RejectUnknownMembers(true), bounded)
 
 // decode reads a request that is a JSON object and takes no query parameters. Nothing in v shares memory with the
 // body.
@@ -58,7 +58,7 @@ func explain(b []byte, err error) error {
 		return invalid("", "The request body is not valid JSON: "+err.Error()+".")
 	}
 	field, at := fieldName(semantic.JSONPointer), place(b, semantic.ByteOffset)
-	if semantic.Err == json.ErrUnknownName { //nolint:errorlint // documented to be compared
+	if errors.Is(semantic.Err, json.ErrUnknownName) {
 		return unknownField(field, fmt.Sprintf("The field %q is not known here%s; see /docs for those that are.", field, at))
 	}
 	if field == "" {

@@ -3,6 +3,7 @@ package rest
 import (
 	"encoding/json"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -269,6 +270,31 @@ func benchmarkSend(b *testing.B, decode func([]byte) ([]engine.Message, bool, bo
 	for b.Loop() {
 		if _, _, ok := decode(body); !ok {
 			b.Fatal("refused")
+		}
+	}
+}
+
+func TestListsWithoutEndCostLittle(t *testing.T) {
+	for name, decode := range map[string]func([]byte) error{
+		"messages": func(b []byte) error {
+			if _, _, ok := scanSend(b); ok {
+				return nil
+			}
+			_, _, err := decodeSend(b)
+			return err
+		},
+		"receipts": func(b []byte) error { return decode(b, new(AckRequest)) },
+		"items":    func(b []byte) error { return decode(b, new(NackRequest)) },
+	} {
+		entry := map[string]string{"messages": `{"body":""},`, "receipts": `"",`, "items": `{},`}[name]
+		body := []byte(`{"` + name + `":[` + strings.Repeat(entry, 4<<20/len(entry)))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := decode(body)
+		runtime.ReadMemStats(&after)
+		checkRefusal(t, body[:20], err)
+		if cost := after.TotalAlloc - before.TotalAlloc; cost > 2<<20 {
+			t.Errorf("refusing 4 MiB of %s took %d bytes of memory, want at most 2 MiB", name, cost)
 		}
 	}
 }

@@ -70,15 +70,18 @@ func TestAClientThatHangsUpWhileWaitingLeasesNothing(t *testing.T) {
 func TestAClientThatHangsUpDuringTheAnswerLeasesNothing(t *testing.T) {
 	t.Parallel()
 	for _, accept := range []string{"application/json", "application/octet-stream"} {
-		for _, read := range []int{0, 1, 100, 5000, 100_000} {
+		for _, read := range []int{0, 5000} {
 			t.Run(fmt.Sprintf("%s after %d bytes", accept, read), func(t *testing.T) {
 				t.Parallel()
 				srv := withQueue(t, `{"max_message_bytes":16777216}`)
-				// More than the buffers of two sockets hold, so that the server is still writing when the client goes.
-				body := strings.Repeat("x", 15<<20)
+				// More than the buffers of the sockets hold, so that the server is still writing when the client goes.
+				body := strings.Repeat("x", 8<<20)
 				srv.Post("/v1/queues/q/messages", body, "Content-Type", "text/plain").Want(http.StatusOK)
 
 				conn := dial(t, srv)
+				if err := conn.SetReadBuffer(4 << 10); err != nil {
+					t.Fatal(err)
+				}
 				if _, err := fmt.Fprintf(conn, "POST /v1/queues/q/receive HTTP/1.1\r\nHost: test\r\nAccept: %s\r\nContent-Length: 0\r\n\r\n", accept); err != nil {
 					t.Fatal(err)
 				}

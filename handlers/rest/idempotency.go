@@ -13,7 +13,7 @@ const idempotencyHeader = "Idempotency-Key"
 func (a *API) idempotencyKey(r *http.Request) (*engine.IdempotencyKey, error) {
 	given := r.Header[idempotencyHeader]
 	if len(given) == 0 {
-		return nil, nil //nolint:nilnil // absent is not an error
+		return nil, nil
 	}
 	if len(given) > 1 || given[0] == "" || len(given[0]) > engine.MaxKeyBytes {
 		return nil, invalid(idempotencyHeader,

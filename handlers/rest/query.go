@@ -46,7 +46,7 @@ func list(names []string) string {
 func (p parameters) number(name string) (*int, error) {
 	given, ok := p[name]
 	if !ok {
-		return nil, nil //nolint:nilnil // absent is not an error
+		return nil, nil
 	}
 	n, err := strconv.Atoi(given)
 	if err != nil {
@@ -59,7 +59,7 @@ func (p parameters) number(name string) (*int, error) {
 func (p parameters) duration(name string) (*Duration, error) {
 	given, ok := p[name]
 	if !ok {
-		return nil, nil //nolint:nilnil // absent is not an error
+		return nil, nil
 	}
 	d, ok := parseDuration(given)
 	if !ok {
@@ -72,7 +72,7 @@ func (p parameters) duration(name string) (*Duration, error) {
 func (p parameters) time(name string) (*time.Time, error) {
 	given, ok := p[name]
 	if !ok {
-		return nil, nil //nolint:nilnil // absent is not an error
+		return nil, nil
 	}
 	t, err := time.Parse(time.RFC3339, given)
 	if err != nil {

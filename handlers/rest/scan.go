@@ -78,7 +78,7 @@ func (s *scanner) list() ([]engine.Message, bool) {
 	}
 	var messages []engine.Message
 	for {
-		if !s.take('{') {
+		if !s.take('{') || len(messages) == engine.MaxBatch {
 			return nil, false
 		}
 		messages = append(messages, engine.Message{})

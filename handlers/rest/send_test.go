@@ -90,6 +90,7 @@ func TestSendRefuses(t *testing.T) {
 		{"no body in a batch", `{"messages":[{"body":"x"},{}]}`, 400, "invalid_request", "messages[1].body"},
 		{"an empty batch", `{"messages":[]}`, 400, "invalid_request", "messages"},
 		{"too large a batch", `{"messages":[` + strings.Repeat(`{"body":""},`, 1000) + `{"body":""}]}`, 400, "invalid_request", "messages"},
+		{"attributes without end", `{"body":"x","attributes":{` + members(1001) + `}}`, 400, "invalid_request", "attributes"},
 		{"one and many", `{"body":"x","messages":[{"body":"y"}]}`, 400, "invalid_request", "messages"},
 		{"two bodies", `{"body":"x","body_base64":"eA=="}`, 400, "invalid_request", "body"},
 		{"a body given twice", `{"body":"x","body":"y"}`, 400, "invalid_request", "body"},

@@ -13,45 +13,45 @@ import (
 )
 
 // withQueue starts a server that has an empty queue "q" with the given configuration.
-func withQueue(t testing.TB, config string) *handlerstest.Server {
-	t.Helper()
-	srv := handlerstest.Start(t)
+func withQueue(tb testing.TB, config string) *handlerstest.Server {
+	tb.Helper()
+	srv := handlerstest.Start(tb)
 	srv.Put("/v1/queues/q", config).Want(http.StatusCreated)
 	return srv
 }
 
 // receive returns the messages of one receive from "q".
-func receive(t testing.TB, srv *handlerstest.Server, body string) []rest.Message {
-	t.Helper()
+func receive(tb testing.TB, srv *handlerstest.Server, body string) []rest.Message {
+	tb.Helper()
 	var got rest.ReceiveAnswer
 	srv.Post("/v1/queues/q/receive", body).Want(http.StatusOK).Decode(&got)
 	return got.Messages
 }
 
 // one returns the only message of one receive from "q".
-func one(t testing.TB, srv *handlerstest.Server, body string) rest.Message {
-	t.Helper()
-	got := receive(t, srv, body)
+func one(tb testing.TB, srv *handlerstest.Server, body string) rest.Message {
+	tb.Helper()
+	got := receive(tb, srv, body)
 	if len(got) != 1 {
-		t.Fatalf("receive %s = %d messages, want 1", body, len(got))
+		tb.Fatalf("receive %s = %d messages, want 1", body, len(got))
 	}
 	return got[0]
 }
 
 // counts are those of "q".
-func counts(t testing.TB, srv *handlerstest.Server) engine.Counts {
-	t.Helper()
-	q, err := srv.Engine.Queue(t.Context(), engine.Ref{Tenant: "default", Name: "q"})
+func counts(tb testing.TB, srv *handlerstest.Server) engine.Counts {
+	tb.Helper()
+	q, err := srv.Engine.Queue(tb.Context(), engine.Ref{Tenant: "default", Name: "q"})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return q.Counts
 }
 
 // eventually waits for a condition that another goroutine brings about. It polls, since the other side is a server
 // that announces nothing.
-func eventually(t testing.TB, what string, is func() bool) {
-	t.Helper()
+func eventually(tb testing.TB, what string, is func() bool) {
+	tb.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	deadline := time.After(10 * time.Second)
@@ -59,23 +59,23 @@ func eventually(t testing.TB, what string, is func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("waited in vain for: %s", what)
+			tb.Fatalf("waited in vain for: %s", what)
 		}
 	}
 }
 
 // waiting is the number of receives that wait, as /metrics tells it.
-func waiting(t testing.TB, srv *handlerstest.Server) int {
-	t.Helper()
+func waiting(tb testing.TB, srv *handlerstest.Server) int {
+	tb.Helper()
 	for line := range strings.SplitSeq(string(srv.Get("/metrics").Want(http.StatusOK).Body), "\n") {
 		if n, ok := strings.CutPrefix(line, "dabba_waiting_receives "); ok {
 			count, err := strconv.Atoi(n)
 			if err != nil {
-				t.Fatalf("metric %q: %v", line, err)
+				tb.Fatalf("metric %q: %v", line, err)
 			}
 			return count
 		}
 	}
-	t.Fatal("/metrics has no dabba_waiting_receives")
+	tb.Fatal("/metrics has no dabba_waiting_receives")
 	return 0
 }

@@ -134,7 +134,7 @@ func TestSettlingRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		{"ack", `{"receipts":"x"}`, "invalid_request", "receipts"},
 		{"ack", `{"receipts":[1]}`, "invalid_request", "receipts[0]"},
 		{"ack", `{"receipt":"x"}`, "unknown_field", "receipt"},
-		{"ack", `{"receipts":` + many + `}`, "invalid_request", ""},
+		{"ack", `{"receipts":` + many + `}`, "invalid_request", "receipts"},
 		{"nack", ``, "invalid_request", "receipts"},
 		{"nack", `{"items":[],"receipts":[]}`, "invalid_request", "items"},
 		{"nack", `{"items":[{"receipt":"x"}],"delay":"1s"}`, "invalid_request", "items"},
