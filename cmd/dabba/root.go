@@ -105,6 +105,7 @@ func newRoot(p program) *cobra.Command {
 		newReceive(p),
 		newQueues(p),
 		newBench(p),
+		newFsck(p),
 		newVersion(p),
 	)
 	return root

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/dabba-mq/dabba/store/internal/disk"
 	"github.com/dabba-mq/dabba/store/internal/record"
@@ -60,4 +61,20 @@ func (s *Scanned) finish(b *batchReader, why error) error {
 	}
 	s.Torn = rest.written - b.at
 	return nil
+}
+
+// List returns the numbers of the data files in a directory, in order.
+func List(fs disk.FS, dir string) ([]uint32, error) {
+	names, err := fs.List(dir)
+	if err != nil {
+		return nil, err
+	}
+	var numbers []uint32
+	for _, name := range names {
+		if number, ok := fileNumber(name); ok {
+			numbers = append(numbers, number)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers, nil
 }
