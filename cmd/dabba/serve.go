@@ -211,7 +211,7 @@ func banner(o serveOptions, base, admin string, authenticated bool, promise stri
 		header = ` -H "Authorization: Bearer $TOKEN"`
 	}
 	fmt.Fprintf(&b, "  curl%s -X PUT %s/v1/queues/hello\n", header, base)
-	fmt.Fprintf(&b, "  curl%s -d '{\"body\":\"Hello\"}' %s/v1/queues/hello/messages\n", header, base)
+	fmt.Fprintf(&b, "  curl%s -d Hello %s/v1/queues/hello/messages\n", header, base)
 	fmt.Fprintf(&b, "  curl%s -X POST '%s/v1/queues/hello/receive?wait=20s'\n\n", header, base)
 	return b.String()
 }
