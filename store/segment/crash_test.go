@@ -14,6 +14,7 @@ import (
 
 // small opens stores of the smallest files there are.
 var small = storetest.Disk{
+	Reserve: freeMargin + 4*journal.MinFileSize,
 	Open: func(fs disk.FS, c *storetest.Clock, rand io.Reader, seen *storetest.Exercised) (store.Store, error) {
 		s, err := Open(nil, Options{ //nolint:staticcheck // Open does not use its context
 			Dir: "data", Now: c.Now, Rand: rand, FileSize: 2 * journal.MinFileSize, fs: fs,
@@ -39,3 +40,9 @@ var small = storetest.Disk{
 }
 
 func TestCrash(t *testing.T) { storetest.Crash(t, small) }
+
+func TestFaults(t *testing.T) { storetest.Faults(t, small) }
+
+func TestLies(t *testing.T) { storetest.Lies(t, small) }
+
+func TestFull(t *testing.T) { storetest.Full(t, small) }

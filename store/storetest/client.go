@@ -40,6 +40,20 @@ type client struct {
 	sent    uint64
 }
 
+// errRead and errRestart mark calls for which a disk that fails once is excuse enough.
+var (
+	errRead    = errors.New("while reading")
+	errRestart = errors.New("while restarting")
+)
+
+// excuse marks an error, if there is one.
+func excuse(err, mark error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", mark, err)
+}
+
 // call makes one call. With an answer the ledger is changed; an error that leaves the outcome open, or no answer at
 // all, leaves doubt, and the client stops. It returns whether the call succeeded.
 func (c *client) call(what string, do func() error, effect func(l *ledger, answered bool)) bool {
@@ -61,8 +75,13 @@ func (c *client) call(what string, do func() error, effect func(l *ledger, answe
 	case errors.Is(err, store.ErrFull):
 		c.world.full.Add(1)
 		return false // nothing was changed
+	case c.world.patient && errors.Is(err, errRestart):
+		c.world.shut.Store(true)
+		c.pending = effect
 	case errors.Is(err, store.ErrUnknown), c.world.down():
 		c.pending = effect
+	case c.world.patient && errors.Is(err, errRead):
+		return false // nothing was changed
 	default:
 		c.complain("%s: got error %v, want success or an outcome unknown", what, err)
 	}
@@ -252,7 +271,7 @@ func (c *client) claim() {
 	call := fmt.Sprintf("Claim(%x, %d)", uint64(id), p.Max)
 	c.call(call, func() (err error) {
 		r, err = c.store.Claim(c.ctx, p)
-		return err
+		return excuse(err, errRead)
 	}, func(l *ledger, answered bool) {
 		q := l.queues[id]
 		if answered && !c.compare(call, q, r, want) {
@@ -460,8 +479,8 @@ func (c *client) look() {
 
 // restart closes the store in peace and opens it again; the client must be the only one.
 func (c *client) restart() {
-	if !c.call("Close", c.store.Close, func(l *ledger, _ bool) { l.settleLeases() }) {
+	if !c.call("Close", func() error { return excuse(c.store.Close(), errRestart) }, func(l *ledger, _ bool) { l.settleLeases() }) {
 		return
 	}
-	c.call("Open", c.open, nothing)
+	c.call("Open", func() error { return excuse(c.open(), errRestart) }, nothing)
 }
