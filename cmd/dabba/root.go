@@ -106,6 +106,7 @@ func newRoot(p program) *cobra.Command {
 		newQueues(p),
 		newBench(p),
 		newFsck(p),
+		newHealth(p),
 		newVersion(p),
 	)
 	return root

@@ -21,9 +21,16 @@ func newVersion(p program) *cobra.Command {
 	}
 }
 
-// version is what the Go tool recorded in the binary: the module's version where it was built from one, else the
-// commit.
+// released is the version of a build that has no repository around it, such as that of the container image. The linker
+// sets it: -ldflags "-X main.released=v1.2.3".
+var released string
+
+// version is the one given to the build or, without one, what the Go tool recorded in the binary: the module's version
+// where it was built from one, else the commit.
 func version() string {
+	if released != "" {
+		return released
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
