@@ -16,7 +16,7 @@ func BenchmarkSend(b *testing.B) {
 		for _, batch := range []int{1, 10} {
 			b.Run(fmt.Sprintf("workers=%d/batch=%d", workers, batch), func(b *testing.B) {
 				var syncs atomic.Int64
-				s := benchStore(b, Events{Wrote: func(int, int64, time.Duration, time.Duration) { syncs.Add(1) }})
+				s := newStore(b, Options{Events: Events{Wrote: func(int, int64, time.Duration, time.Duration) { syncs.Add(1) }}})
 				entries := make([]store.Entry, batch)
 				for i := range entries {
 					entries[i] = store.Entry{Payload: make([]byte, 1024), Size: 1024}
@@ -39,7 +39,7 @@ func BenchmarkSend(b *testing.B) {
 func BenchmarkReceive(b *testing.B) {
 	for _, depth := range []int{1_000, 1_000_000} {
 		b.Run(fmt.Sprintf("depth=%d", depth), func(b *testing.B) {
-			s := benchStore(b, Events{})
+			s := newStore(b, Options{})
 			fill(b, s, depth+10*b.N)
 			b.ReportAllocs()
 			b.ResetTimer()
@@ -49,18 +49,21 @@ func BenchmarkReceive(b *testing.B) {
 	}
 }
 
-func benchStore(b *testing.B, ev Events) *Store {
-	s, err := Open(b.Context(), Options{Dir: b.TempDir(), Now: time.Now, Events: ev})
+// newStore opens a store with queue 1 in a temporary folder. Closing it again at the end is harmless.
+func newStore(tb testing.TB, o Options) *Store {
+	tb.Helper()
+	o.Dir, o.Now = tb.TempDir(), time.Now
+	s, err := Open(tb.Context(), o)
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
-	b.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := s.Close(); err != nil {
-			b.Error(err)
+			tb.Error(err)
 		}
 	})
-	if err := s.Configure(b.Context(), 1, store.Settings{Revision: 1}); err != nil {
-		b.Fatal(err)
+	if err := s.Configure(tb.Context(), 1, store.Settings{Revision: 1}); err != nil {
+		tb.Fatal(err)
 	}
 	return s
 }
@@ -80,14 +83,15 @@ func each(b *testing.B, workers int, fn func()) {
 	wg.Wait()
 }
 
-func fill(b *testing.B, s *Store, n int) {
+func fill(tb testing.TB, s *Store, n int) {
+	tb.Helper()
 	entries := make([]store.Entry, 1000)
 	for i := range entries {
 		entries[i] = store.Entry{Payload: make([]byte, 1024), Size: 1024}
 	}
 	for ; n > 0; n -= len(entries) {
-		if _, err := s.Send(b.Context(), store.SendParams{Queue: 1, Revision: 1, Entries: entries[:min(n, len(entries))]}); err != nil {
-			b.Fatal(err)
+		if _, err := s.Send(tb.Context(), store.SendParams{Queue: 1, Revision: 1, Entries: entries[:min(n, len(entries))]}); err != nil {
+			tb.Fatal(err)
 		}
 	}
 }

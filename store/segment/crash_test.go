@@ -46,3 +46,5 @@ func TestFaults(t *testing.T) { storetest.Faults(t, small) }
 func TestLies(t *testing.T) { storetest.Lies(t, small) }
 
 func TestFull(t *testing.T) { storetest.Full(t, small) }
+
+func TestDamage(t *testing.T) { storetest.Damage(t, small) }
