@@ -17,7 +17,7 @@ var small = storetest.Disk{
 	Reserve: freeMargin + 4*journal.MinFileSize,
 	Open: func(fs disk.FS, c *storetest.Clock, rand io.Reader, seen *storetest.Exercised) (store.Store, error) {
 		s, err := Open(nil, Options{ //nolint:staticcheck // Open does not use its context
-			Dir: "data", Now: c.Now, Rand: rand, FileSize: 2 * journal.MinFileSize, fs: fs,
+			Dir: storetest.Folder, Now: c.Now, Rand: rand, FileSize: 2 * journal.MinFileSize, fs: fs,
 			Events: Events{
 				Warning: func(text string) {
 					if strings.Contains(text, "cut off") {

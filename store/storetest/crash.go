@@ -16,9 +16,12 @@ import (
 	"github.com/dabba-mq/dabba/store/internal/disk"
 )
 
+// Folder is where on the simulated disk the store is kept.
+const Folder = "data"
+
 // Disk is how the crash tests make the stores of a backend that keeps its data on a [disk.FS].
 type Disk struct {
-	// Open opens what is on the disk, making the store if there is nothing. Sizes should be the smallest the backend
+	// Open opens what is in [Folder] on the disk, making the store if there is nothing. Sizes should be the smallest the backend
 	// knows, so that files roll over, merge and are checkpointed within a few dozen calls. What the backend does beside
 	// answering is counted in seen.
 	Open func(fs disk.FS, c *Clock, rand io.Reader, seen *Exercised) (store.Store, error)

@@ -128,8 +128,8 @@ func (f *fixture) fill(q store.QueueID) int64 {
 	for sent := int64(0); sent < roomForMessages/1000; sent++ {
 		err := f.trySend(q)
 		if errors.Is(err, store.ErrFull) {
-			if sent < roomForMessages/20_000 {
-				f.Fatalf("Send to a disk with room for %d bytes: was refused after %d messages", roomForMessages, sent)
+			if sent < 10 {
+				f.Fatalf("Send to a disk with room for %d bytes: was refused after %d messages: %v", roomForMessages, sent, err)
 			}
 			return sent
 		}
