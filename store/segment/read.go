@@ -74,15 +74,27 @@ func (r *reading) walk() error {
 			return false, fmt.Errorf("message %d is missing before %v: %w", r.seqs[r.next], rec.Position, store.ErrCorrupt)
 		}
 		for r.next < len(r.seqs) && c.has(r.seqs[r.next]) {
-			m, err := c.message(r.seqs[r.next])
-			if err != nil {
+			if err := c.messages(r.run(c.last), r.hand); err != nil {
 				return false, err
 			}
-			r.fn(r.next, m)
-			r.next++
 		}
 		return r.goOn(rec.Position, c.first, last), nil
 	})
+}
+
+// run is the next wanted messages as far as their sequences follow each other, up to last.
+func (r *reading) run(last store.Seq) []store.Seq {
+	n := 1
+	for r.next+n < len(r.seqs) && r.seqs[r.next+n] == r.seqs[r.next]+store.Seq(n) && r.seqs[r.next+n] <= last {
+		n++
+	}
+	return r.seqs[r.next : r.next+n]
+}
+
+// hand hands on the next wanted message.
+func (r *reading) hand(m model.Stored) {
+	r.fn(r.next, m)
+	r.next++
 }
 
 // goOn says whether walking on from a record at pos, which holds messages from first on, soon leads to the next wanted
@@ -95,10 +107,11 @@ func (r *reading) goOn(pos journal.Position, first, last store.Seq) bool {
 	return ok && next.File == pos.File && next.Offset <= pos.Offset+walkFar
 }
 
-// carrier is a record that carries messages: sequences first to last.
+// carrier is a record that carries messages: sequences first to last. messages calls fn for a run of them; the payloads
+// are the receiver's to keep.
 type carrier struct {
 	first, last store.Seq
-	message     func(store.Seq) (model.Stored, error) // the payload is the receiver's to keep
+	messages    func(run []store.Seq, fn func(model.Stored)) error
 }
 
 func (c *carrier) has(seq store.Seq) bool { return seq >= c.first && seq <= c.last }
@@ -124,10 +137,19 @@ func carried(rec journal.Skimmed) (c *carrier, err error) {
 func carriedWhole(rec journal.Skimmed) (*carrier, error) {
 	rec.Payload = slices.Clone(rec.Payload) // the walk uses its buffer again
 	b, err := decodeBatch(rec.Record)
-	return &carrier{b.First, b.First + store.Seq(b.Len()) - 1, b.Message}, err
+	return &carrier{b.First, b.First + store.Seq(b.Len()) - 1, func(run []store.Seq, fn func(model.Stored)) error {
+		for _, seq := range run {
+			m, err := b.Message(seq)
+			if err != nil {
+				return err
+			}
+			fn(m)
+		}
+		return nil
+	}}, err
 }
 
-// carriedLong reads of a long record only its head and, when they are wanted, single messages.
+// carriedLong reads of a long record only its head and what is wanted, a run of messages at a time.
 func carriedLong(rec journal.Skimmed) (*carrier, error) {
 	head := rec.Payload
 	if n := model.HeadLen(head); n > len(head) && n <= record.MaxPayload {
@@ -136,21 +158,26 @@ func carriedLong(rec journal.Skimmed) (*carrier, error) {
 			return nil, err
 		}
 	}
-	b, err := model.DecodeHead(slices.Clone(head), store.QueueID(rec.Object))
+	b, err := model.DecodeHead(head, store.QueueID(rec.Object))
 	if err != nil {
 		return nil, err
 	}
-	return &carrier{b.First, b.First + store.Seq(b.Len()) - 1, func(seq store.Seq) (model.Stored, error) {
-		from, to := b.Span(seq)
-		content := make([]byte, to-from)
-		if err := rec.ReadPart(content, b.HeadLen+from); err != nil {
-			return model.Stored{}, err
+	return &carrier{b.First, b.First + store.Seq(b.Len()) - 1, func(run []store.Seq, fn func(model.Stored)) error {
+		start, _ := b.Span(run[0])
+		_, end := b.Span(run[len(run)-1])
+		contents := make([]byte, end-start)
+		if err := rec.ReadPart(contents, b.HeadLen+start); err != nil {
+			return err
 		}
-		m, err := b.MessageOf(seq, content)
-		if err != nil {
-			return m, fmt.Errorf("record at %v: %w", rec.Position, err)
+		for _, seq := range run {
+			from, to := b.Span(seq)
+			m, err := b.MessageOf(seq, contents[from-start:to-start:to-start])
+			if err != nil {
+				return fmt.Errorf("record at %v: %w", rec.Position, err)
+			}
+			fn(m)
 		}
-		return m, nil
+		return nil
 	}}, nil
 }
 
@@ -165,5 +192,5 @@ func carriedKept(rec journal.Skimmed) (*carrier, error) {
 		payload = r.Payload
 	}
 	k, err := model.DecodeKept(slices.Clone(payload))
-	return &carrier{k.Seq, k.Seq, func(store.Seq) (model.Stored, error) { return k.Stored, nil }}, err
+	return &carrier{k.Seq, k.Seq, func(_ []store.Seq, fn func(model.Stored)) error { fn(k.Stored); return nil }}, err
 }

@@ -79,9 +79,11 @@ func (j *Journal) Walk(from Position, fn func(lsn LSN, pos Position, r record.Re
 
 // walk calls fn for the record at this offset and for those that follow, of longer ones than longest only the beginning.
 func (f *dataFile) walk(offset uint32, longest int, fn func(s Skimmed) (bool, error)) error {
-	w := window{f: f, end: f.end.Load()}
+	w := windows.Get().(*window)
+	defer windows.Put(w)
+	w.open(f, f.end.Load())
 	for at := int64(offset); at < w.end; {
-		r, size, err := f.recordAt(&w, at, longest)
+		r, size, err := f.recordAt(w, at, longest)
 		if err != nil {
 			return err
 		}
@@ -95,7 +97,7 @@ func (f *dataFile) walk(offset uint32, longest int, fn func(s Skimmed) (bool, er
 			at = record.Align(at)
 			continue
 		}
-		if at, err = f.nextBatch(&w, record.Blocks(at)); err != nil {
+		if at, err = f.nextBatch(w, record.Blocks(at)); err != nil {
 			return err
 		}
 	}

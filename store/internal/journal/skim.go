@@ -2,14 +2,14 @@ package journal
 
 import "github.com/dabba-mq/dabba/store/internal/record"
 
-// skimWhole is the longest payload that Skim reads whole.
-const skimWhole = 16 << 10
+// skimWhole is the longest payload that Skim reads whole: with the header, what a window reads at first.
+const skimWhole = minStep - record.HeaderSize
 
 // Skimmed is a record as [Journal.Skim] meets it. It is valid only during the call.
 type Skimmed struct {
 	record.Record
 	Position
-	// Whole says that the record was read and checked whole. Otherwise it has a payload of more than 16 KiB, of which
+	// Whole says that the record was read and checked whole. Otherwise it has a payload of about 16 KiB or more, of which
 	// only the beginning was read, and nothing checked: the caller has its own means to check what it uses.
 	Whole bool
 

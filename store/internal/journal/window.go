@@ -3,11 +3,13 @@ package journal
 import (
 	"errors"
 	"io"
+	"sync"
 )
 
 const (
 	minStep = 16 << 10
 	maxStep = 1 << 20
+	maxKept = 64 << 10
 )
 
 // window reads a file forward with few calls: each reads ahead more than the one before.
@@ -19,6 +21,18 @@ type window struct {
 	at   int64
 	buf  []byte
 	step int
+}
+
+// windows are used again, since a buffer for each read of a message would keep the collector busy.
+var windows = sync.Pool{New: func() any { return new(window) }}
+
+// open points the window at a file. It forgets a buffer that has grown large.
+func (w *window) open(f io.ReaderAt, end int64) {
+	buf := w.buf[:0]
+	if cap(buf) > maxKept {
+		buf = nil
+	}
+	*w = window{f: f, end: end, buf: buf}
 }
 
 // bytes returns n bytes at off, or fewer if the window's end comes first. They are valid until the next call.
