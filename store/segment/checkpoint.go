@@ -5,14 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
-	"io/fs"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/dabba-mq/dabba/store"
-	"github.com/dabba-mq/dabba/store/internal/disk"
 	"github.com/dabba-mq/dabba/store/internal/journal"
 	"github.com/dabba-mq/dabba/store/internal/model"
 )
@@ -26,20 +22,19 @@ import (
 //	3 queue   generation u64 | stamp LSN u64 | placed u64 | n u32 | n × extent | the queue as in model
 //	  extent  data file u32 | first u64 | last u64 | live u64 | bytes u64 | end u32 | n u32 | n × { seq u32 | offset u32 }
 //	4 end     number of queues u32
-//
-// CURRENT names the published one: "DABBACUR" | version u32 | number u64 | CRC32C u32 of what precedes.
 const (
 	checkpointMagic   = "DABBACKP"
-	currentMagic      = "DABBACUR"
 	checkpointVersion = 1
 
-	sectionStart uint8 = iota - 2
+	sectionHead = 9
+)
+
+// Kinds of sections.
+const (
+	sectionStart uint8 = iota + 1
 	sectionPairs
 	sectionQueue
 	sectionEnd
-
-	sectionHead = 9
-	currentName = "CURRENT"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -148,6 +143,9 @@ func decodeExtent(b []byte) (*extent, []byte) {
 	e.points = make([]point, n)
 	for i := range e.points {
 		e.points[i] = point{binary.LittleEndian.Uint32(b[8*i:]), binary.LittleEndian.Uint32(b[8*i+4:])}
+		if i == 0 && e.points[0].seq != 0 || i > 0 && e.points[i].seq <= e.points[i-1].seq {
+			return nil, nil
+		}
 	}
 	return e, b[8*n:]
 }
@@ -165,7 +163,7 @@ func decodeQueue(b []byte) (*queue, error) {
 	var extents []*extent
 	for range n {
 		var e *extent
-		if e, b = decodeExtent(b); e == nil {
+		if e, b = decodeExtent(b); e == nil || e.last > placed || len(extents) > 0 && e.first <= extents[len(extents)-1].last {
 			return nil, fmt.Errorf("places of queue %d: %w", id, store.ErrCorrupt)
 		}
 		extents = append(extents, e)
@@ -262,204 +260,4 @@ func (s *Store) writeState(w *sections, st start, sealed []uint32) (needed map[u
 		return nil, err
 	}
 	return needed, w.add(sectionEnd, binary.LittleEndian.AppendUint32(nil, count))
-}
-
-// publish makes a complete, synced checkpoint the one that counts and removes the one before.
-func (s *Store) publish(number uint64) error {
-	dir, fsys := s.o.Dir, s.fs()
-	if err := fsys.SyncDir(dir); err != nil {
-		return err
-	}
-	b := binary.LittleEndian.AppendUint32([]byte(currentMagic), checkpointVersion)
-	b = binary.LittleEndian.AppendUint64(b, number)
-	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
-	if err := replace(fsys, path.Join(dir, currentName), b); err != nil {
-		return err
-	}
-	before := s.upkeep.published
-	s.upkeep.published = number
-	if before == 0 {
-		return nil
-	}
-	return fsys.Remove(path.Join(dir, checkpointName(before)))
-}
-
-// replace writes a small file so that it has either the old or the new content.
-func replace(fsys disk.FS, name string, b []byte) error {
-	tmp := name + ".tmp"
-	if err := fsys.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := fsys.Create(tmp)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteAt(b, 0)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := fsys.Rename(tmp, name); err != nil {
-		return err
-	}
-	return fsys.SyncDir(path.Dir(name))
-}
-
-// current reads which checkpoint counts; 0 if the folder has none yet.
-func current(fsys disk.FS, dir string) (uint64, error) {
-	name := path.Join(dir, currentName)
-	f, err := fsys.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	var b [24]byte
-	if n, err := f.ReadAt(b[:], 0); n < len(b) {
-		return 0, fmt.Errorf("%s: %d bytes of %d: %w: %w", name, n, len(b), store.ErrCorrupt, err)
-	}
-	if err := checkHead(name, b[:], currentMagic); err != nil {
-		return 0, err
-	}
-	if crc32.Checksum(b[:20], castagnoli) != binary.LittleEndian.Uint32(b[20:]) {
-		return 0, fmt.Errorf("%s: checksum: %w", name, store.ErrCorrupt)
-	}
-	return binary.LittleEndian.Uint64(b[12:]), nil
-}
-
-// checkHead checks magic and version.
-func checkHead(name string, b []byte, magic string) error {
-	if string(b[:8]) != magic {
-		return fmt.Errorf("%s: not a Dabba file: %w", name, store.ErrCorrupt)
-	}
-	if v := binary.LittleEndian.Uint32(b[8:]); v != checkpointVersion {
-		return fmt.Errorf("%s: format version %d, this program reads %d; use the program that wrote it: %w",
-			name, v, checkpointVersion, store.ErrVersion)
-	}
-	return nil
-}
-
-// sections writes a checkpoint file.
-type sections struct {
-	name string
-	disk.File
-	at       int64 // length so far
-	unsynced int64
-}
-
-// syncEvery paces the writing of a checkpoint, so that a sync of the journal does not wait behind all of it.
-const syncEvery = 2 << 20
-
-func (s *Store) newSections(name string) (*sections, error) {
-	full := path.Join(s.o.Dir, name)
-	if err := s.fs().Remove(full); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	f, err := s.fs().Create(full)
-	if err != nil {
-		return nil, err
-	}
-	w := &sections{name: name, File: f}
-	return w, w.write(binary.LittleEndian.AppendUint32([]byte(checkpointMagic), checkpointVersion))
-}
-
-func (w *sections) add(kind uint8, content []byte) error {
-	head := binary.LittleEndian.AppendUint32([]byte{kind}, uint32(len(content)))
-	sum := crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, content)
-	if err := w.write(binary.LittleEndian.AppendUint32(head, sum)); err != nil {
-		return err
-	}
-	return w.write(content)
-}
-
-func (w *sections) write(b []byte) error {
-	if _, err := w.WriteAt(b, w.at); err != nil {
-		return err
-	}
-	w.at += int64(len(b))
-	if w.unsynced += int64(len(b)); w.unsynced < syncEvery {
-		return nil
-	}
-	w.unsynced = 0
-	return w.Sync()
-}
-
-func (w *sections) finish() error {
-	return errors.Join(w.Sync(), w.Close())
-}
-
-// loadCheckpoint calls fn for each section of a checkpoint.
-func loadCheckpoint(fsys disk.FS, dir string, number uint64, fn func(kind uint8, content []byte) error) error {
-	name := path.Join(dir, checkpointName(number))
-	f, err := fsys.Open(name)
-	if err != nil {
-		return fmt.Errorf("open checkpoint: %w: %w", store.ErrCorrupt, err)
-	}
-	defer f.Close()
-	size, err := f.Size()
-	if err != nil {
-		return err
-	}
-	r := io.NewSectionReader(f, 0, size)
-	var head [12]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return fmt.Errorf("%s: %w: %w", name, store.ErrCorrupt, err)
-	}
-	if err := checkHead(name, head[:], checkpointMagic); err != nil {
-		return err
-	}
-	for at := int64(len(head)); ; {
-		kind, content, err := readSection(r, size-at)
-		if err == nil {
-			err = fn(kind, content)
-		}
-		if err != nil {
-			return fmt.Errorf("%s at %d: %w", name, at, err)
-		}
-		if kind == sectionEnd {
-			return nil
-		}
-		at += sectionHead + int64(len(content))
-	}
-}
-
-func readSection(r io.Reader, left int64) (kind uint8, content []byte, err error) {
-	var head [sectionHead]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return 0, nil, fmt.Errorf("section header: %w: %w", store.ErrCorrupt, err)
-	}
-	n := int64(binary.LittleEndian.Uint32(head[1:]))
-	if n > left-sectionHead {
-		return 0, nil, fmt.Errorf("section of %d bytes, %d left: %w", n, left-sectionHead, store.ErrCorrupt)
-	}
-	content = make([]byte, n)
-	if _, err := io.ReadFull(r, content); err != nil {
-		return 0, nil, fmt.Errorf("section: %w: %w", store.ErrCorrupt, err)
-	}
-	if crc32.Update(crc32.Checksum(head[:5], castagnoli), castagnoli, content) != binary.LittleEndian.Uint32(head[5:]) {
-		return 0, nil, fmt.Errorf("section checksum: %w", store.ErrCorrupt)
-	}
-	return head[0], content, nil
-}
-
-// removeStale removes checkpoints other than the published one, and half-written files.
-func (s *Store) removeStale(published uint64) error {
-	names, err := s.fs().List(s.o.Dir)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		stale := strings.HasPrefix(name, "checkpoint-") && name != checkpointName(published) || name == currentName+".tmp"
-		if !stale {
-			continue
-		}
-		if err := s.fs().Remove(path.Join(s.o.Dir, name)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
