@@ -105,7 +105,8 @@ type Delivery struct {
 	Seq     Seq
 	Payload []byte
 	Size    uint32
-	SentAt  time.Time
+	// SentAt is when it was first sent, over any number of moves.
+	SentAt time.Time
 	// Receives counts deliveries over the message's whole life, this one included; Entered those since it entered
 	// this queue.
 	Receives, Entered uint32
