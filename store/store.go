@@ -10,9 +10,9 @@ type Store interface {
 	KV
 
 	// Watch registers the one function that is told when messages of a queue may have become ready through a call (a
-	// send, a message given back, a lease ended by setting it to nothing, a move). It is called after the change is durable, with no lock held, possibly from many
-	// goroutines, and must not block. What becomes ready through time alone is not announced: see NextDue in the
-	// results. Watch is called at most once, before the first use of a queue.
+	// send, a message given back, a lease ended by setting it to nothing, a move). It is called after the change is
+	// durable, with no lock held, possibly from many goroutines, and must not block. What becomes ready through time
+	// alone is not announced: see NextDue in the results. Watch is called at most once, before the first use of a queue.
 	Watch(notify func(QueueID))
 
 	// Ping says whether the store can serve: nil, or why not ([ErrUnknown] once it is poisoned).
