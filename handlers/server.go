@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
+
+	"github.com/dabba-mq/dabba/handlers/rest"
 )
 
 const (
@@ -25,6 +27,7 @@ func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 		ReadTimeout:       requestTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeader,
+		ConnContext:       rest.WithConn,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 }

@@ -102,6 +102,30 @@ func TestAClientThatHangsUpDuringTheAnswerLeasesNothing(t *testing.T) {
 	}
 }
 
+// TestAMessageThatComesRightAfterAHangUpIsNotLeased sends before net/http can have noticed that the client is gone.
+func TestAMessageThatComesRightAfterAHangUpIsNotLeased(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, "")
+	q := engine.Ref{Tenant: "default", Name: "q"}
+	for range 30 {
+		conn := dial(t, srv)
+		ask(t, conn, "POST", "/v1/queues/q/receive", `{"wait":"1h"}`)
+		eventually(t, "a receive that waits", func() bool { return waiting(t, srv) == 1 })
+		if err := conn.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := srv.Engine.Send(t.Context(), q, engine.SendRequest{Messages: []engine.Message{{Body: []byte("x")}}}); err != nil {
+			t.Fatal(err)
+		}
+		got := one(t, srv, `{"wait":"10s"}`)
+		if got.Receives != 1 {
+			t.Fatalf("receives = %d for the first client that got it, want 1", got.Receives)
+		}
+		srv.Post("/v1/queues/q/ack", `{"receipts":["`+got.Receipt+`"]}`).Want(http.StatusOK)
+		eventually(t, "the receive to be over", func() bool { return waiting(t, srv) == 0 })
+	}
+}
+
 func TestAClientThatStaysGetsItsLease(t *testing.T) {
 	t.Parallel()
 	srv := withQueue(t, "")

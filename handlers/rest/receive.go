@@ -50,8 +50,9 @@ func (a *API) Receive(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := r.Context().Err(); err != nil {
+	if gone(r) {
 		a.undo(r, got)
+		w.WriteHeader(clientGone)
 		return nil
 	}
 	if raw {
