@@ -166,6 +166,7 @@ func moveChain(f *fixture) {
 	f.clock.Advance(time.Second)
 	f.move(store.MoveParams{Source: b, Target: c, Limit: 1, Label: "b"})
 	got, token := f.claimOne(c)
+	f.equal("Claim after two moves: SentAt", got.SentAt.UTC(), sent)
 	f.equal("Claim after two moves: Receives", got.Receives, uint32(4))
 	f.equal("Claim after two moves: Entered", got.Entered, uint32(1))
 	f.wantOrigin(got, store.Origin{

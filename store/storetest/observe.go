@@ -26,7 +26,7 @@ type foundQueue struct {
 	stats              store.Stats
 	ready, later, dead []store.Delivery
 	once               map[byte]store.SendResult
-	// token is that of the last claim, marker the result of a send after all was seen.
+	// token is that of the first claim, marker the result of a send after all was seen.
 	token  store.Token
 	marker store.SendResult
 }
@@ -131,7 +131,7 @@ func (o *observer) drain(id store.QueueID, q *foundQueue) []store.Delivery {
 			return list
 		}
 		list = append(list, r.Messages...)
-		if q != nil {
+		if q != nil && q.token == 0 {
 			q.token = r.Token
 		}
 	}
@@ -165,7 +165,7 @@ func (o *observer) mark(id store.QueueID, q *foundQueue, w *world) {
 	o.note(err)
 	q.marker = r
 	c, err := o.store.Claim(o.ctx, store.ClaimParams{Queue: id, Revision: o.revision[id], Max: 1, Visibility: time.Second})
-	if o.note(err) && len(c.Messages) == 1 {
+	if o.note(err) && q.token == 0 {
 		q.token = c.Token
 	}
 }

@@ -26,9 +26,7 @@ func Planted(t *testing.T, plants []Plant) {
 	t.Helper()
 	root := moduleRoot(t)
 	for _, p := range plants {
-		if n := strings.Count(read(t, filepath.Join(root, p.File)), p.Old); n != 1 {
-			t.Errorf("plant %q: %s holds %q %d times, want once: bring the plant up to date", p.Name, p.File, p.Old, n)
-		}
+		p.sabotage(t, root)
 	}
 	if t.Failed() {
 		return
@@ -50,7 +48,7 @@ func Planted(t *testing.T, plants []Plant) {
 func expectCaught(t *testing.T, root string, p Plant) {
 	t.Helper()
 	dir := t.TempDir()
-	overlay := sabotage(t, dir, root, p)
+	overlay := p.overlay(t, dir, root)
 	binary := filepath.Join(dir, "tests")
 	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, p.Package)
 	build.Dir = root
@@ -59,6 +57,7 @@ func expectCaught(t *testing.T, root string, p Plant) {
 	}
 	tests := exec.CommandContext(t.Context(), binary, "-test.run", p.Run, "-test.count=1", "-test.failfast", "-test.timeout=5m")
 	tests.Dir = filepath.Join(root, p.Package)
+	tests.Env = append(os.Environ(), "DABBA_TORTURE=", "DABBA_SEED=") // a bug is caught in a normal run, or it is not caught
 	out, err := tests.CombinedOutput()
 	switch {
 	case err == nil:
@@ -70,19 +69,28 @@ func expectCaught(t *testing.T, root string, p Plant) {
 	}
 }
 
-// sabotage writes the changed file and the overlay that puts it in place of the right one.
-func sabotage(t *testing.T, dir, root string, p Plant) string {
+// overlay writes the changed file and the overlay that puts it in place of the right one.
+func (p Plant) overlay(t *testing.T, dir, root string) string {
 	t.Helper()
-	original := filepath.Join(root, p.File)
 	changed := filepath.Join(dir, filepath.Base(p.File))
-	write(t, changed, strings.Replace(read(t, original), p.Old, p.New, 1))
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {original: changed}})
+	write(t, changed, p.sabotage(t, root))
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(root, p.File): changed}})
 	if err != nil {
 		t.Fatalf("encode the overlay: %v", err)
 	}
 	name := filepath.Join(dir, "overlay.json")
 	write(t, name, string(overlay))
 	return name
+}
+
+// sabotage returns the content of the file with the bug.
+func (p Plant) sabotage(t *testing.T, root string) string {
+	t.Helper()
+	original := read(t, filepath.Join(root, p.File))
+	if n := strings.Count(original, p.Old); n != 1 {
+		t.Errorf("plant %q: %s holds %q %d times, want once: bring the plant up to date", p.Name, p.File, p.Old, n)
+	}
+	return strings.Replace(original, p.Old, p.New, 1)
 }
 
 // lastLine is the last line with one of the words: of nested tests, the one that failed.
