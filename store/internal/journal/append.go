@@ -47,11 +47,12 @@ func (j *Journal) hurry(urgent, first bool) {
 	}
 }
 
-// Room waits until a record of n bytes (with its header) may be appended without too much memory waiting, and is called
-// before taking the locks that Append is called under. It promises nothing: others may be quicker. A record that frees
-// something (an acknowledgement) is essential: it is let in for as long as there is any room on the disk, while others
-// get [store.ErrFull] as soon as the next file cannot be made. Other errors: [store.ErrTooLarge], those of Append, and
-// that of ctx.
+// Room waits until a record of about n bytes (with its header) may be appended, and is called before taking the locks
+// that Append is called under. It holds callers back while too much waits in memory, or while it is not certain that all
+// that waits finds its place in the files that are ready. It reserves nothing, but keeps a margin for those who come at
+// the same time. A record that frees something (an acknowledgement) is essential: it is let in for as long as there is
+// any room, while others get [store.ErrFull] as soon as the next file cannot be made. Other errors: [store.ErrTooLarge],
+// those of Append, and that of ctx.
 func (j *Journal) Room(ctx context.Context, n int, essential bool) error {
 	if n > record.HeaderSize+record.MaxPayload {
 		return fmt.Errorf("journal: record of %d bytes: %w", n, store.ErrTooLarge)
@@ -71,33 +72,29 @@ func (j *Journal) Room(ctx context.Context, n int, essential bool) error {
 
 // tryRoom returns nil, nil when there is room, or a channel that is closed when it is worth looking again.
 func (j *Journal) tryRoom(n int, essential bool) (<-chan struct{}, error) {
-	worst := worstCase(n)
+	need := worstCase(n) + j.margin()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := j.usable(); err != nil {
 		return nil, err
 	}
-	fits := j.fits(worst)
-	oversize := worst > max(j.usualRoom(), j.left, j.spareRoom)
-	if oversize && worst > j.wantRoom {
-		j.wantRoom = worst
+	fits := j.worst+need <= max(j.left, j.spareRoom)
+	if need > max(j.usualRoom(), j.left, j.spareRoom) && need > j.wantRoom {
+		j.wantRoom = need + 2*j.worst
 		signal(j.prepareNow)
 	}
 	if j.prepareErr != nil && (!fits || (!essential && j.spare == nil)) {
 		return nil, j.full()
 	}
-	if j.waiting < j.limit() && !oversize {
+	if fits && j.waiting < j.limit() {
 		return nil, nil
 	}
 	j.roomWanted = true
 	return j.roomFreed, nil
 }
 
-// fits says whether all that waits and a record of this size certainly find their place in the files that are ready:
-// in the active file, or whatever the active file cannot take in the spare. j.mu is held.
-func (j *Journal) fits(worst int64) bool {
-	return j.worst+worst <= max(j.left, j.spareRoom)
-}
+// margin is kept free for those who asked for room at the same time.
+func (j *Journal) margin() int64 { return min(1<<20, record.Blocks(j.o.FileSize/16)) }
 
 // usualRoom is the room of a whole file of the usual size.
 func (j *Journal) usualRoom() int64 { return j.o.FileSize - firstBatch - sealSize }

@@ -441,6 +441,53 @@ func TestLostManifest(t *testing.T) {
 	}
 }
 
+// TestLSNsOnlyRise meets a batch of this very file, valid in itself, whose LSN goes back: what a cut left behind.
+func TestLSNsOnlyRise(t *testing.T) {
+	t.Parallel()
+	w := newWorld(disk.NewSim(), 1)
+	if _, _, err := w.open(); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		lsn, err := w.put(t, 10, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.wait(lsn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, done, err := w.j.borrow(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	salt := f.header.Salt
+	done()
+	if err := w.j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const at = 4 * record.BlockSize
+	rec := sealed([]byte("stale"))
+	record.Stamp(rec, 2, true, salt, at+record.BatchHeaderSize)
+	batch := append(make([]byte, record.BatchHeaderSize), rec...)
+	record.PutBatchHeader(batch, record.BatchHeader{Length: uint32(len(rec)), Count: 1, First: 2, Synced: 1}, salt, 1, at)
+	w.change(t, 1, func(f disk.File) {
+		if _, err := f.WriteAt(batch, at); err != nil {
+			t.Fatal(err)
+		}
+	})
+	order, got, err := w.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.check(order, got); err != nil {
+		t.Error(err)
+	}
+	if err := w.j.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // FuzzScan reads a data file of arbitrary content.
 func FuzzScan(f *testing.F) {
 	h := record.FileHeader{Kind: record.Journal, Number: 1, Salt: 7}

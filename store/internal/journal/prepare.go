@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"syscall"
 	"time"
 
 	"github.com/dabba-mq/dabba/store/internal/record"
@@ -42,12 +43,19 @@ func (j *Journal) prepare() error {
 	if !wanted {
 		return nil
 	}
+	var spare *dataFile
+	var err error
 	if small != nil {
-		if err := j.discard(small); err != nil {
-			return j.prepareDone(nil, err)
+		if err = j.discardFor(small, room); errors.Is(err, syscall.ENOSPC) {
+			spare = small
 		}
 	}
-	spare, err := j.makeSpare(room)
+	if err == nil {
+		spare, err = j.makeSpare(room)
+	}
+	if spare == nil && room > j.usualRoom() {
+		spare, _ = j.makeSpare(j.usualRoom()) // better than none; the error told is that of the larger one
+	}
 	if err != nil {
 		err = fmt.Errorf("prepare a data file: %w", err)
 	}
@@ -69,16 +77,29 @@ func (j *Journal) wantsSpare() (small *dataFile, room int64, wanted bool) {
 	return small, max(j.usualRoom(), room), true
 }
 
-// prepareDone publishes the outcome of an attempt and returns its error. A size that could not be had for a record that
+// discardFor removes a spare to make a larger one, if there is likely to be space for that.
+func (j *Journal) discardFor(small *dataFile, room int64) error {
+	free, err := j.o.FS.Free(j.o.Dir)
+	if err != nil {
+		return err
+	}
+	if size := firstBatch + room + sealSize; free < size-small.capacity {
+		return fmt.Errorf("a file of %d bytes: %w", size, syscall.ENOSPC)
+	}
+	return j.discard(small)
+}
+
+// prepareDone publishes the outcome of an attempt, perhaps both a spare and an error, and returns the error. A size that could not be had for a record that
 // may come is not insisted on: who wants it asks again.
 func (j *Journal) prepareDone(spare *dataFile, err error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.attempts++
 	j.prepareErr = err
-	if err == nil {
+	if spare != nil {
 		j.spare, j.spareRoom = spare, spare.room(firstBatch)
-	} else {
+	}
+	if err != nil {
 		j.wantRoom = 0
 	}
 	j.freeRoom()
@@ -122,16 +143,16 @@ func (j *Journal) allot(h *record.FileHeader) (free string) {
 
 // fresh makes a data file from nothing. Its blocks are written, and not only reserved, so that a sync of the active
 // file has no blocks to note down.
-func (j *Journal) fresh(h record.FileHeader) (_ *dataFile, err error) {
+func (j *Journal) fresh(h record.FileHeader) (d *dataFile, err error) {
 	name := path.Join(j.o.Dir, fmt.Sprintf("%08d%s", h.Number, tmpSuffix))
 	f, err := j.o.FS.Create(name)
 	if err != nil {
 		return nil, err
 	}
-	d := &dataFile{File: f, header: h, capacity: h.Size}
+	d = &dataFile{File: f, header: h, capacity: h.Size}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, f.Close(), j.removeAny(name, j.path(h.Number)))
+			d, err = nil, errors.Join(err, f.Close(), j.removeAny(name, j.path(h.Number)))
 		}
 	}()
 	if err := zeroFill(f, 0, h.Size); err != nil {
@@ -141,16 +162,16 @@ func (j *Journal) fresh(h record.FileHeader) (_ *dataFile, err error) {
 }
 
 // recycle makes a data file from one that holds nothing live any more. The new salt turns all it holds into noise.
-func (j *Journal) recycle(free string, h record.FileHeader) (_ *dataFile, err error) {
+func (j *Journal) recycle(free string, h record.FileHeader) (d *dataFile, err error) {
 	name := path.Join(j.o.Dir, free)
 	f, err := j.o.FS.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	d := &dataFile{File: f, header: h, capacity: h.Size}
+	d = &dataFile{File: f, header: h, capacity: h.Size}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, f.Close(), j.removeAny(name, j.path(h.Number)))
+			d, err = nil, errors.Join(err, f.Close(), j.removeAny(name, j.path(h.Number)))
 		}
 	}()
 	switch size, err := f.Size(); {

@@ -147,9 +147,6 @@ func (r *recovery) settle(numbers []uint32) error {
 			return err
 		}
 	}
-	if err := r.j.active.Sync(); err != nil {
-		return fmt.Errorf("sync %s: %w", fileName(r.j.active.number()), err)
-	}
 	for _, number := range numbers {
 		if r.j.files[number] != nil {
 			continue

@@ -169,6 +169,33 @@ func TestReadsDuringRelease(t *testing.T) {
 	}
 }
 
+// TestReleaseIsDurable cuts the power right after files were released.
+func TestReleaseIsDurable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(disk.NewSim(), 1)
+	if _, _, err := w.open(); err != nil {
+		t.Fatal(err)
+	}
+	w.fill(t, 5)
+	w.setStart(w.j.Mark())
+	for number := uint32(1); number < w.start.File; number++ {
+		if err := w.j.Release(number); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := w.sim.Crash(disk.Mode{}, w.rng)
+	w.j.Close() //nolint:errcheck // its disk has crashed
+	names, err := after.List("/data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if number, ok := fileNumber(name); ok && number < w.start.File {
+			t.Errorf("%s was released and is there again", name)
+		}
+	}
+}
+
 func TestClose(t *testing.T) {
 	t.Parallel()
 	w := newWorld(disk.NewSim(), 1)

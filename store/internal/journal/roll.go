@@ -25,6 +25,7 @@ func (j *Journal) roll(need int64) error {
 	j.setMark()
 	j.mu.Lock()
 	j.left = next.room(firstBatch)
+	j.freeRoom()
 	j.mu.Unlock()
 	signal(j.prepareNow)
 	if j.o.Sealed != nil {
@@ -75,6 +76,7 @@ func (j *Journal) takeSpare(need int64, since *int) (*dataFile, <-chan struct{},
 	defer j.mu.Unlock()
 	if spare := j.spare; spare != nil && j.spareRoom >= need {
 		j.spare, j.spareRoom, j.wantRoom, j.needRoom = nil, 0, 0, 0
+		j.prepareErr = nil // of the last one; the next has not been tried yet
 		return spare, nil, nil
 	}
 	if *since < 0 {

@@ -151,7 +151,7 @@ func TestPrepareIsTriedAgain(t *testing.T) {
 		})
 		var lsn LSN
 		var err error
-		for w.j.Applied() < 12 { // the first file gets full, and the spare is taken
+		for w.j.Applied() < 10 { // the first file gets full, and the spare is taken
 			if lsn, err = w.put(t, 4000, true); err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +167,7 @@ func TestPrepareIsTriedAgain(t *testing.T) {
 		w.sim.SetHook(nil)
 		<-time.After(2 * prepareAgain)
 		synctest.Wait()
-		for range 12 {
+		for range 20 {
 			if lsn, err = w.put(t, 4000, true); err != nil {
 				t.Fatal(err)
 			}
