@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/memory"
-	"github.com/google/go-cmp/cmp"
 )
 
 // What is on disk must stay readable: a change here needs a new version.

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/dabba-mq/dabba/store"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/dabba-mq/dabba/store"
 )
 
 func encode(m *Message) []byte { return append(appendHead(nil, m), m.Body...) }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/dabba-mq/dabba/store"
 )
@@ -84,7 +85,7 @@ func (e *Engine) collect(d *settled, c *QueueConfig, b settling) []store.SettleI
 // refuse marks the items whose outcome is none of those wanted as lost, and counts the others.
 func (d *settled) refuse(wanted ...store.Outcome) (done, lost int) {
 	for i, o := range d.outcomes {
-		if isOneOf(o, wanted) {
+		if slices.Contains(wanted, o) {
 			done++
 			continue
 		}
@@ -92,15 +93,6 @@ func (d *settled) refuse(wanted ...store.Outcome) (done, lost int) {
 		lost++
 	}
 	return done, lost
-}
-
-func isOneOf(o store.Outcome, wanted []store.Outcome) bool {
-	for _, w := range wanted {
-		if o == w {
-			return true
-		}
-	}
-	return false
 }
 
 func count(outcomes []store.Outcome, of store.Outcome) int {

@@ -32,8 +32,7 @@ const (
 // waiter is one receive in a line. It belongs to one goroutine; a line holds it at most once.
 type waiter struct {
 	// verdict has room for the one it gets each time it is taken out of the line by someone else.
-	verdict  chan verdict
-	deadline *alarm
+	verdict chan verdict
 
 	// The rest is guarded by line.mu.
 	in         bool

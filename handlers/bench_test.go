@@ -166,7 +166,7 @@ func stack(b *testing.B) (*engine.Engine, http.Handler) {
 	return e, handlers.New(handlers.Config{
 		Engine:    e,
 		Metrics:   counted,
-		Log:       slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelInfo})),
+		Log:       slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelInfo})), //nolint:sloglint // as in the program
 		Readiness: &rest.Readiness{},
 	})
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"strings"
@@ -138,7 +139,7 @@ func TestLoadStops(t *testing.T) {
 				tt.work = func(*wire) (int, error) { cancel(); return 1, nil }
 			}
 			m, err := l.run(ctx, d, tt.work)
-			if err != tt.err || m.messages < tt.min || (name == "drained" && m.messages != 100) {
+			if !errors.Is(err, tt.err) || m.messages < tt.min || (name == "drained" && m.messages != 100) {
 				t.Errorf("run = %d messages, %v; want at least %d, %v", m.messages, err, tt.min, tt.err)
 			}
 		})

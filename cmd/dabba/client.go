@@ -115,7 +115,7 @@ func (c *client) call(ctx context.Context, r request, out any) error {
 		if err == nil || (r.key == "" && !r.repeat) || try == attempts || ctx.Err() != nil || !worthRepeating(err, try) {
 			return c.explain(err)
 		}
-		wait := pause/2 + rand.N(pause/2+1) //nolint:gosec // spreading retries needs no secrecy
+		wait := pause/2 + rand.N(pause/2+1) //nolint:gosec,forbidigo // spreading retries needs no secrecy
 		if a, ok := errors.AsType[*answerError](err); ok {
 			wait = max(wait, min(a.retryAfter, backoffMost))
 		}

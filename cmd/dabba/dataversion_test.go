@@ -54,7 +54,11 @@ func raise(t *testing.T, name string, version, checksum int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() {
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}()
 	head := make([]byte, checksum+4)
 	if _, err := f.ReadAt(head, 0); err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func openStore(ctx context.Context, o serveOptions, log *slog.Logger, m *metrics
 		Quarantine: o.quarantine,
 		Events: segment.Events{
 			Wrote:   func(_ int, _ int64, _, sync time.Duration) { m.Fsync(sync) },
-			Warning: func(s string) { log.Warn(s) },
+			Warning: func(s string) { log.Warn(s) }, //nolint:sloglint // a sentence for people
 			Damaged: func(err error) {
 				log.Error("a stored message is damaged and set aside as dead", slog.Any("error", err))
 			},

@@ -139,7 +139,7 @@ func (o *sendOptions) readFile(ctx context.Context, name string, out chan<- outg
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // only read
 	if o.lines {
 		return o.readLines(ctx, f, name+" line", out)
 	}

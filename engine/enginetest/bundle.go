@@ -163,17 +163,6 @@ func (b *bundle) wait(q engine.Ref, d time.Duration) *waiter {
 	return w
 }
 
-// waits says that there is no answer yet.
-func (w *waiter) waits() bool {
-	synctest.Wait()
-	select {
-	case <-w.done:
-		return false
-	default:
-		return true
-	}
-}
-
 // want waits for the answer and checks its bodies and how long it took.
 func (w *waiter) want(took time.Duration, bodies ...string) {
 	w.b.Helper()

@@ -8,8 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/dabba-mq/dabba/engine"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/dabba-mq/dabba/engine"
 )
 
 func changeOfConfigurationDisturbsNoCall(b *bundle) {

@@ -8,9 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/store"
-	"github.com/google/go-cmp/cmp"
 )
 
 // noMessageIsLostOrDoubledAmongManyReceivers has receivers that wait, hang up at random and ack what they get. Leases

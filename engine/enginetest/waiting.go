@@ -187,7 +187,7 @@ func waiterSurvivesChangeOfConfiguration(b *bundle) {
 	b.advance(time.Second)
 	b.send(ref, "m")
 	w.want(time.Second, "m")
-	if got := w.messages[0].Lease.ExpiresAt.Sub(time.Now()); got != time.Hour {
+	if got := time.Until(w.messages[0].Lease.ExpiresAt); got != time.Hour {
 		b.Errorf("lease taken after the change lasts %v, want 1h", got)
 	}
 }

@@ -125,7 +125,7 @@ func (s *Server) For(tb testing.TB) *Server {
 	return &sub
 }
 
-// Get, Put, Patch, Post and Delete make one request with the body as JSON; headers are name and value in turn.
+// Get makes one request, like Put, Patch, Post and Delete with a body of JSON; headers are name and value in turn.
 func (s *Server) Get(path string, headers ...string) *Answer {
 	s.t.Helper()
 	return s.Do(http.MethodGet, path, "", headers...)

@@ -161,7 +161,7 @@ func TestRoutesAreCountedByStatus(t *testing.T) {
 	} {
 		func() {
 			defer func() { _ = recover() }()
-			m.Route("GET", "/x", answer).ServeHTTP(&knowing{ResponseWriter: httptest.NewRecorder()}, httptest.NewRequest("GET", "/x", nil))
+			m.Route(http.MethodGet, "/x", answer).ServeHTTP(&knowing{ResponseWriter: httptest.NewRecorder()}, httptest.NewRequest(http.MethodGet, "/x", nil))
 		}()
 	}
 	wantLines(t, m,

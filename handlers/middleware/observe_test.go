@@ -123,7 +123,7 @@ func TestAPanicIsA500WithAnUnknownOutcome(t *testing.T) {
 func TestAPanicWithinAnAnswerCutsTheConnection(t *testing.T) {
 	t.Parallel()
 	defer func() {
-		if v := recover(); v != http.ErrAbortHandler {
+		if v := recover(); v != http.ErrAbortHandler { //nolint:errorlint // panicked with, not wrapped
 			t.Errorf("panicked with %v, want http.ErrAbortHandler", v)
 		}
 	}()

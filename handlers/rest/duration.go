@@ -50,6 +50,7 @@ func (d *Duration) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 			*d = Duration(parsed)
 			return nil
 		}
+	default:
 	}
 	return &valueError{"must be " + aDuration}
 }

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -89,7 +90,7 @@ func (a *API) undo(r *http.Request, got *engine.Received) {
 	defer cancel()
 	if err := got.Undo(ctx); err != nil {
 		a.log.WarnContext(ctx, "messages of a receive that was hung up on stay leased until their visibility ends",
-			"path", r.URL.Path, "messages", len(got.Messages), "error", err)
+			slog.String("path", r.URL.Path), slog.Int("messages", len(got.Messages)), slog.Any("error", err))
 	}
 }
 

@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -170,7 +171,7 @@ func (s *scanner) text() ([]byte, bool) {
 		text, err := jsontext.AppendUnquote(make([]byte, 0, len(raw)), s.b[start-1:s.i])
 		return text, err == nil
 	}
-	return raw[:len(raw):len(raw)], sound(raw)
+	return slices.Clip(raw), sound(raw)
 }
 
 // escapedQuote says whether a quote right after raw is part of the string: whether raw ends in an odd number of

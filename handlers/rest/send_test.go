@@ -25,8 +25,10 @@ func TestSendOneComesBackAsItWas(t *testing.T) {
 		{"bytes that are text", `{"body_base64":"aGVsbG8="}`, `"body":"hello"`},
 		{"bytes that are not", `{"body_base64":"/wD/"}`, `"body_base64":"/wD/"`},
 		{"attributes in order", `{"attributes":{"z":"1","a":"2"},"body":"x"}`, `"attributes":{"z":"1","a":"2"}`},
-		{"typed attributes", `{"body":"x","attributes":{"n":{"type":"Number","value":"1"},"b":{"type":"Binary","value_base64":"/w=="}}}`,
-			`"attributes":{"n":{"type":"Number","value":"1"},"b":{"type":"Binary","value_base64":"/w=="}}`},
+		{
+			"typed attributes", `{"body":"x","attributes":{"n":{"type":"Number","value":"1"},"b":{"type":"Binary","value_base64":"/w=="}}}`,
+			`"attributes":{"n":{"type":"Number","value":"1"},"b":{"type":"Binary","value_base64":"/w=="}}`,
+		},
 		{"white space", " {\r\n\t\"body\" : \"x\" , \"attributes\" : { \"a\" : \"b\" } } ", `"body":"x","attributes":{"a":"b"}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -102,7 +104,7 @@ func TestSendRefuses(t *testing.T) {
 		{"an attribute with more in it", `{"body":"x","attributes":{"a":{"type":"String","value":"1","x":2}}}`, 400, "unknown_field", "attributes.a.x"},
 		{"attributes as a list", `{"body":"x","attributes":["a"]}`, 400, "invalid_request", "attributes"},
 		{"a field of another kind of queue", `{"body":"x","prority":5}`, 400, "unknown_field", "prority"},
-		{"an unknown field deep down", `{"messages":[{"body":"x"},{"body":"y","colour":"red"}]}`, 400, "unknown_field", "messages[1].colour"},
+		{"an unknown field deep down", `{"messages":[{"body":"x"},{"body":"y","color":"red"}]}`, 400, "unknown_field", "messages[1].color"},
 		{"a raw control character", "{\"body\":\"a\nb\"}", 400, "invalid_request", ""},
 		{"a lone surrogate", `{"body":"\ud800"}`, 400, "invalid_request", ""},
 		{"text that is not UTF-8", "{\"body\":\"\xff\"}", 400, "invalid_request", "body"},

@@ -31,7 +31,7 @@ func TestInspectWarnsOfSyncsTooFast(t *testing.T) {
 
 func TestInspectWarnsOfMemory(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("/dev/shm", "dabba")
+	dir, err := os.MkdirTemp("/dev/shm", "dabba") //nolint:usetesting // it has to be in memory
 	if err != nil {
 		t.Skipf("no tmpfs to look at: %v", err)
 	}

@@ -79,6 +79,7 @@ func (q *Queue) change(now Millis, c Change) {
 		q.texts.release(old)
 	}
 	switch c.Target {
+	case store.Done: // above
 	case store.Dead:
 		q.bury(n)
 	case store.Ready:

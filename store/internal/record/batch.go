@@ -88,6 +88,15 @@ func ParseBatchHeader(b []byte, salt Salt, file, offset uint32) (BatchHeader, er
 	return h, nil
 }
 
+// Resembles says whether b, which is no valid batch header, may have been one for this place in this use of the file
+// before it was damaged. What an earlier use of the file left behind does not pass.
+func Resembles(b []byte, salt Salt, file, offset uint32) bool {
+	if Salt(binary.LittleEndian.Uint64(b[44:])) == salt {
+		return true
+	}
+	return IsBatch(b) && binary.LittleEndian.Uint32(b[32:]) == file && binary.LittleEndian.Uint32(b[36:]) == offset/BlockSize
+}
+
 // IsBatch says whether b looks like the start of a batch and not of a record.
 func IsBatch(b []byte) bool {
 	return len(b) >= BatchHeaderSize && binary.LittleEndian.Uint32(b) == batchMagic

@@ -170,8 +170,10 @@ func TestBatch(t *testing.T) {
 		}
 	}
 	for _, wrong := range []BatchHeader{
-		{Length: h.Length, Count: h.Count - 1}, {Length: h.Length, Count: h.Count + 1},
-		{Length: h.Length - 8, Count: h.Count}, {Length: h.Length + 8, Count: h.Count},
+		{Length: h.Length, Count: h.Count - 1},
+		{Length: h.Length, Count: h.Count + 1},
+		{Length: h.Length - 8, Count: h.Count},
+		{Length: h.Length + 8, Count: h.Count},
 	} {
 		err := Walk(b, wrong, salt, 12288, func(uint32, Record) error { return nil })
 		if !errors.Is(err, ErrInvalid) {
