@@ -31,6 +31,8 @@ type client struct {
 	// pending is what the call that is not answered does, doubt what holds if it took effect.
 	pending func(l *ledger, answered bool)
 	doubt   *ledger
+	// before is what was known before each of the last calls.
+	before  []*ledger
 	stopped bool
 	steps   []string // what was called and answered, for messages
 
@@ -70,6 +72,7 @@ func (c *client) call(what string, do func() error, effect func(l *ledger, answe
 	c.steps = append(c.steps, fmt.Sprintf("%s = %v", what, err))
 	switch {
 	case err == nil:
+		c.remember()
 		effect(c.known, true)
 		return true
 	case errors.Is(err, store.ErrFull):
@@ -87,6 +90,17 @@ func (c *client) call(what string, do func() error, effect func(l *ledger, answe
 	}
 	c.stopped = true
 	return false
+}
+
+// remember keeps what was known before the last few calls, if anybody is going to ask.
+func (c *client) remember() {
+	if c.world.history == 0 {
+		return
+	}
+	c.before = append(c.before, c.known.clone())
+	if len(c.before) > c.world.history {
+		c.before = c.before[1:]
+	}
 }
 
 // stop ends the client; a call that was not answered leaves doubt.

@@ -262,6 +262,7 @@ type world struct {
 	full    atomic.Int64  // calls that were refused for lack of room
 	patient bool          // one call to the disk fails, and it gets better
 	shut    atomic.Bool   // the store could not be closed or opened again
+	history int           // how many calls back clients remember what they knew
 	isDown  chan struct{} // closed when the disk is down
 	goDown  sync.Once
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dabba-mq/dabba/store"
@@ -27,6 +28,16 @@ func (w *world) match(f *found) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// matchesEarlier says that what was found is what each client knew before some of its last calls.
+func (w *world) matchesEarlier(f *found) bool {
+	for _, c := range w.clients {
+		if !slices.ContainsFunc(append([]*ledger{c.known}, c.before...), func(l *ledger) bool { return l.problems(c.id, f) == nil }) {
+			return false
+		}
+	}
+	return true
 }
 
 // mismatch collects what is wrong.

@@ -93,8 +93,8 @@ func (b *batchReader) look() (survey, error) {
 			s.acknowledged = s.acknowledged || (at > b.at && h.Synced >= b.floor)
 			continue
 		}
-		// In a recycled file bytes that do not belong to a batch tell nothing.
-		if !b.f.header.Recycled && !allZero(block) {
+		// In a recycled file other bytes tell nothing: an earlier use may have left them.
+		if record.Resembles(block, b.f.header.Salt, b.f.number(), uint32(at)) || !b.f.header.Recycled && !allZero(block) {
 			s.written = max(s.written, at+record.BlockSize)
 		}
 	}
