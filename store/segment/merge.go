@@ -24,7 +24,7 @@ func (s *Store) merge() (bool, error) {
 		return false, fmt.Errorf("merge: %w", err)
 	}
 	m := merging{store: s, writer: w, copies: make(map[*queue][]*extent)}
-	if err := m.copy(files); err != nil {
+	if err := errors.Join(m.copy(files), m.complete()); err != nil {
 		m.giveUp()
 		return false, errors.Join(fmt.Errorf("merge: %w", err), w.Abort())
 	}
@@ -162,6 +162,20 @@ func (m *merging) begin(q *queue, file uint32, seq store.Seq) *extent {
 	return e
 }
 
+// complete checks that all live messages were copied: in a damaged file some cannot be found. It stays as it is then, so
+// that reading them says so.
+func (m *merging) complete() error {
+	for q, extents := range m.copies {
+		q.where.mu.Lock()
+		short := slices.IndexFunc(extents, func(e *extent) bool { return e.merging.live != e.live })
+		q.where.mu.Unlock()
+		if short >= 0 {
+			return fmt.Errorf("data file %d: messages of queue %d cannot be found: %w", extents[short].file, q.id, store.ErrCorrupt)
+		}
+	}
+	return nil
+}
+
 // swap puts the copies in the places of the originals.
 func (m *merging) swap() {
 	for q, extents := range m.copies {
@@ -169,9 +183,6 @@ func (m *merging) swap() {
 		w.mu.Lock()
 		for _, e := range extents {
 			if c := e.merging; !w.dropped {
-				if c.live != e.live {
-					panic(fmt.Sprintf("segment: merge of queue %d copied %d messages of %d", q.id, c.live, e.live))
-				}
 				c.to.live, c.to.bytes = c.live, c.bytes
 				*e = *c.to
 			}
