@@ -315,7 +315,18 @@ func TestTornTailIsKept(t *testing.T) {
 	}
 	order, got2, err := w.open()
 	if err != nil || len(cut) != 1 {
-		t.Errorf("opened again: %d records, %d cuts, %v", len(order), len(cut), err)
+		t.Fatalf("opened again: %d records, %d cuts, %v", len(order), len(cut), err)
+	}
+	if err := w.j.Close(); err != nil {
+		t.Error(err)
+	}
+	w.change(t, tail.File, func(f disk.File) {
+		if _, err := f.WriteAt([]byte("torn once more"), int64(tail.Offset)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if order, got2, err = w.open(); err != nil || len(cut) != 2 || cut[0].Copy == cut[1].Copy {
+		t.Fatalf("torn at the same place again: %v, cuts %+v, want another copy", err, cut)
 	}
 	if err := w.check(order, got2); err != nil {
 		t.Error(err)
