@@ -1,7 +1,8 @@
 // Package storetest is the suite that every backend passes. It is written against the contract in package store, and
 // knows nothing of how a backend keeps its promises.
 //
-//   - [Run] holds the cases, one file per operation, and the random histories that are compared with package memory.
+//   - [Run] holds the cases, one file per operation, and the random histories that are compared
+//     with a plain reference.
 //   - [Crash] runs workloads on a simulated disk, crashes it around each of its calls, and compares what comes back with
 //     a ledger of what was acknowledged. [Damage], [Faults] and [Lies] do the same with damaged files, failing calls and
 //     a disk that only claims to have synced.

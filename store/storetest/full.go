@@ -35,6 +35,9 @@ func fullReserve(t *testing.T, d Disk) {
 	sent := f.fill(q)
 	f.wantCounts(q, "of a full disk", counts{Ready: sent, Bytes: 2000 * sent})
 	f.wantError("Ping on a full disk", f.store.Ping(t.Context()), nil)
+	f.wantError("Configure with the present revision on a full disk",
+		f.store.Configure(t.Context(), q, store.Settings{Revision: f.revision[q]}), nil)
+	f.configure(q, store.Settings{MaxReceives: 7})
 	for taken := int64(0); taken < sent; {
 		r := f.claim(q, 10)
 		if len(r.Messages) == 0 {
@@ -44,8 +47,14 @@ func fullReserve(t *testing.T, d Disk) {
 		taken += int64(len(r.Messages))
 	}
 	f.wantCounts(q, "after everything was acknowledged on a full disk", counts{})
-	f.wantError("Send after everything was acknowledged, within a while", eventually(func() error { return f.trySend(q) }), nil)
-	f.fill(q)
+	again := int64(0)
+	f.wantError("Sends after everything was acknowledged, within a while", eventually(func() error {
+		n, err := f.sendUntilFull(q)
+		if again += n; again < sent/2 {
+			return err
+		}
+		return nil
+	}), nil)
 }
 
 // fullToTheBrim takes the reserve away, too, as another program on the same disk might.
@@ -122,21 +131,28 @@ func smallDisk(t *testing.T, d Disk) (*fixture, *disk.Sim) {
 	}}), sim
 }
 
-// fill sends messages of 2,000 bytes until there is no room, and returns how many were accepted.
+// fill sends until there is no room, and returns how many messages were accepted.
 func (f *fixture) fill(q store.QueueID) int64 {
+	f.Helper()
+	sent, err := f.sendUntilFull(q)
+	if sent < 10 {
+		f.Fatalf("Send to a disk with room for %d bytes: was refused after %d messages: %v", roomForMessages, sent, err)
+	}
+	return sent
+}
+
+// sendUntilFull sends messages of 2,000 bytes and returns how many were accepted, and the refusal.
+func (f *fixture) sendUntilFull(q store.QueueID) (int64, error) {
 	f.Helper()
 	for sent := int64(0); sent < roomForMessages/1000; sent++ {
 		err := f.trySend(q)
 		if errors.Is(err, store.ErrFull) {
-			if sent < 10 {
-				f.Fatalf("Send to a disk with room for %d bytes: was refused after %d messages: %v", roomForMessages, sent, err)
-			}
-			return sent
+			return sent, err
 		}
 		f.wantError(fmt.Sprintf("Send %d to a filling disk", sent), err, nil)
 	}
 	f.Fatalf("Send: was never refused on a disk with room for %d bytes", roomForMessages)
-	return 0
+	return 0, nil
 }
 
 // trySend sends a second later than the last: a backend need not look at the disk more often.

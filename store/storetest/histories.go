@@ -6,10 +6,9 @@ import (
 	"testing"
 
 	"github.com/dabba-mq/dabba/store"
-	"github.com/dabba-mq/dabba/store/memory"
 )
 
-// histories runs random calls on the backend and on package memory, with one clock, and compares all answers. A
+// histories runs random calls on the backend and on a plain reference, with one clock, and compares all answers. A
 // failure prints the calls that lead to it, shortened as far as a few hundred tries can.
 func histories(t *testing.T, h Harness) {
 	t.Helper()
@@ -35,7 +34,7 @@ func compare(t *testing.T, h Harness, calls []call) ([]string, error) {
 	clock := NewClock()
 	tested := &side{store: h.Open(t, clock)}
 	tested.reopen = func() { tested.store = h.Reopen(t, tested.store) }
-	reference := &side{store: memory.New(memory.Options{Now: clock.Now}), reopen: func() {}}
+	reference := &side{store: newPlain(clock), reopen: func() {}}
 	defer func() {
 		for _, s := range []*side{tested, reference} {
 			if err := s.store.Close(); err != nil {
@@ -50,7 +49,7 @@ func compare(t *testing.T, h Harness, calls []call) ([]string, error) {
 		got, want := do(tested), do(reference)
 		log = append(log, fmt.Sprintf("  %s = %s", name, want))
 		if got != want {
-			return log, fmt.Errorf("%s: got\n    %s\nwant, as package memory says,\n    %s", name, got, want)
+			return log, fmt.Errorf("%s: got\n    %s\nwant\n    %s", name, got, want)
 		}
 		w.learn(reference)
 	}

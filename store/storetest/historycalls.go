@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -256,13 +257,18 @@ func (s *side) claim(ctx context.Context, p store.ClaimParams) (any, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "deadline %v died %d ready %v next due %v", r.Deadline.UTC(), r.Died, r.Ready, r.NextDue)
 	for _, m := range r.Messages {
-		fmt.Fprintf(&b, " [%d: %x size %d sent %v receives %d entered %d", m.Seq, m.Payload, m.Size, m.SentAt.UTC(), m.Receives, m.Entered)
+		fmt.Fprintf(&b, " [%d: %s size %d sent %v receives %d entered %d", m.Seq, brief(m.Payload), m.Size, m.SentAt.UTC(), m.Receives, m.Entered)
 		if o := m.Origin; o != nil {
 			fmt.Fprintf(&b, " origin %x %d %v %d %q %q %v", uint64(o.Queue), o.Seq, o.SentAt.UTC(), o.Receives, o.Label, o.Reason, o.MovedAt.UTC())
 		}
 		b.WriteString("]")
 	}
 	return b.String(), nil
+}
+
+// brief tells payloads apart without printing all of them.
+func brief(b []byte) string {
+	return fmt.Sprintf("%x.. %d bytes, checksum %x", b[:min(len(b), 8)], len(b), crc32.ChecksumIEEE(b))
 }
 
 type doer func(s *side, what func() (any, error)) string
@@ -354,17 +360,18 @@ func (w *historyWorld) prepareKV(c call, do doer) (string, func(*side) string) {
 		return fmt.Sprintf("Get(%q)", key), func(s *side) string {
 			return do(s, func() (any, error) {
 				p, err := s.store.Get(w.ctx, key)
-				return p.Value, err
+				return brief(p.Value), err
 			})
 		}
 	case "list":
 		return fmt.Sprintf("List(%q, %q, %d)", "key/", key, 1+c.n), func(s *side) string {
 			return do(s, func() (any, error) {
 				list, err := s.store.List(w.ctx, "key/", key, 1+c.n)
-				for i := range list {
-					list[i].Revision = 0
+				var b strings.Builder
+				for _, p := range list {
+					fmt.Fprintf(&b, "[%s: %s] ", p.Key, brief(p.Value))
 				}
-				return list, err
+				return b.String(), err
 			})
 		}
 	}
