@@ -96,17 +96,16 @@ func (j *Journal) copyTo(name string, f *dataFile, from, to int64) (err error) {
 }
 
 // setAside renames a whole data file so that it is no part of the journal any more.
-func (j *Journal) setAside(f *dataFile) error {
-	name := quarantinePrefix + fileName(f.number())
-	if err := j.o.FS.Rename(j.path(f.number()), path.Join(j.o.Dir, name)); err != nil {
+func (j *Journal) setAside(number uint32, why error) error {
+	name := quarantinePrefix + fileName(number)
+	if err := j.o.FS.Rename(j.path(number), path.Join(j.o.Dir, name)); err != nil {
 		return err
 	}
 	if err := j.o.FS.SyncDir(j.o.Dir); err != nil {
 		return err
 	}
 	if j.o.Events.Cut != nil {
-		j.o.Events.Cut(Cut{File: f.number(), Bytes: f.capacity, Acknowledged: true, Copy: name,
-			Why: errors.New("it follows a file that was cut off")})
+		j.o.Events.Cut(Cut{File: number, Acknowledged: true, Copy: name, Why: why})
 	}
 	return nil
 }

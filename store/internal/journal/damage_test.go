@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"math/rand/v2"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,9 +47,7 @@ func written(t *testing.T, s uint64) *world {
 // copyOf returns the world with a disk of its own.
 func (w *world) copyOf() *world {
 	c := w.after(w.sim.Crash(disk.Mode{Data: disk.Kept, Entries: disk.Kept}, w.rng), w.rng.Uint64())
-	for lsn, pos := range w.places {
-		c.places[lsn] = pos
-	}
+	maps.Copy(c.places, w.places)
 	return c
 }
 
@@ -313,9 +313,8 @@ func TestTornTailIsKept(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
-	order, got2, err := w.open()
-	if err != nil || len(cut) != 1 {
-		t.Fatalf("opened again: %d records, %d cuts, %v", len(order), len(cut), err)
+	if _, _, err := w.open(); err != nil || len(cut) != 1 {
+		t.Fatalf("opened again: %d cuts, %v", len(cut), err)
 	}
 	if err := w.j.Close(); err != nil {
 		t.Error(err)
@@ -325,10 +324,11 @@ func TestTornTailIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if order, got2, err = w.open(); err != nil || len(cut) != 2 || cut[0].Copy == cut[1].Copy {
+	order, replayed, err := w.open()
+	if err != nil || len(cut) != 2 || cut[0].Copy == cut[1].Copy {
 		t.Fatalf("torn at the same place again: %v, cuts %+v, want another copy", err, cut)
 	}
-	if err := w.check(order, got2); err != nil {
+	if err := w.check(order, replayed); err != nil {
 		t.Error(err)
 	}
 	if err := w.j.Close(); err != nil {
@@ -358,6 +358,22 @@ func TestQuarantine(t *testing.T) {
 			}
 			return Position{1, testFileSize}
 		},
+		"first file": func(w *world) Position {
+			w.change(t, 1, func(f disk.File) {
+				if _, err := f.WriteAt(make([]byte, 512), 0); err != nil {
+					t.Fatal(err)
+				}
+			})
+			return Position{}
+		},
+		"header of the next file": func(w *world) Position {
+			w.change(t, 2, func(f disk.File) {
+				if _, err := f.WriteAt(make([]byte, 512), 0); err != nil {
+					t.Fatal(err)
+				}
+			})
+			return Position{1, testFileSize}
+		},
 		"seal": func(w *world) Position {
 			w.change(t, 1, func(f disk.File) {
 				if _, err := f.WriteAt(make([]byte, 2*4096), testFileSize-2*4096); err != nil {
@@ -370,6 +386,7 @@ func TestQuarantine(t *testing.T) {
 	for name, harm := range damage {
 		c := w.copyOf()
 		until := harm(c)
+		had := len(dataFiles(t, c))
 		if refused, err := c.harmless(Position{}); !refused || err != nil {
 			t.Errorf("%s: refused %v, %v", name, refused, err)
 		}
@@ -391,6 +408,9 @@ func TestQuarantine(t *testing.T) {
 		if len(order) == len(w.given) {
 			t.Errorf("%s: nothing is missing", name)
 		}
+		if c.j.Mark().File > c.start.File {
+			c.setStart(c.j.Mark()) // the file that the start named was set aside
+		}
 		lsn, err := c.put(t, 10, true)
 		if err != nil || lsn <= highest {
 			t.Errorf("%s: Append = %d, %v, want more than %d", name, lsn, err, highest)
@@ -405,6 +425,9 @@ func TestQuarantine(t *testing.T) {
 		if err != nil || !strings.Contains(strings.Join(names, " "), quarantinePrefix) {
 			t.Errorf("%s: nothing was set aside: %v, %v", name, names, err)
 		}
+		if gone := had - len(dataFiles(t, c)); gone > strings.Count(strings.Join(names, " "), quarantinePrefix) {
+			t.Errorf("%s: %d data files are gone, and only these are left: %v", name, gone, names)
+		}
 		c.o.Quarantine = false
 		again, _, err := c.open()
 		if err != nil || len(again) != len(order)+1 {
@@ -413,6 +436,62 @@ func TestQuarantine(t *testing.T) {
 		}
 		if err := c.j.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// dataFiles lists the data files on the disk.
+func dataFiles(t *testing.T, w *world) []uint32 {
+	t.Helper()
+	numbers, err := List(w.sim, "/data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return numbers
+}
+
+// TestNames keeps hands off files of others and never gives a number twice.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	w := written(t, 1)
+	w = w.copyOf()
+	foreign := []string{"MANIFEST.tmp", "queue-00000099.journal", "1.journal", "checkpoint", "00000001.journal.bak"}
+	ours := []string{"00000077.tmp", "torn-00000078-0000004096", "quarantine-00000080.journal", "torn-00000079-0000004096.tmp"}
+	for _, name := range append(foreign, ours...) {
+		f, err := w.sim.Create("/data/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := w.open(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := w.j.NewWriter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := out.Finish()
+	if err != nil || info.Number <= 80 {
+		t.Errorf("the next file has number %d, %v, want more than 80", info.Number, err)
+	}
+	if err := w.j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	names, err := w.sim.List("/data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range foreign {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s, which is not ours, is gone", name)
+		}
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, tmpSuffix) && !slices.Contains(foreign, name) {
+			t.Errorf("%s, which was left half-made, is still there", name)
 		}
 	}
 }

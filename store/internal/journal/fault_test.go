@@ -97,7 +97,7 @@ func failOnce(t *testing.T, s uint64, kind disk.Kind, n int, fault error) (*disk
 	active := op != nil && onActive(*op)
 	switch {
 	case active && !errors.Is(err, store.ErrUnknown) && !errors.Is(closeErr, store.ErrUnknown):
-		return op, fmt.Errorf("%+v failed, and the workload ended with %v, Close with %v; want ErrUnknown", *op, err, closeErr)
+		return op, fmt.Errorf("%+v failed, and the workload ended with %w, Close with %w; want ErrUnknown", *op, err, closeErr)
 	case active && w.failed != 1:
 		return op, fmt.Errorf("Failed was called %d times", w.failed)
 	case !active && err != nil && !errors.Is(err, store.ErrFull) && !strings.Contains(err.Error(), "release"):

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -52,15 +53,34 @@ func fileName(number uint32) string { return fmt.Sprintf("%08d%s", number, fileS
 
 // fileNumber reads the number of a data file from its name.
 func fileNumber(name string) (uint32, bool) {
-	digits, ok := strings.CutSuffix(name, fileSuffix)
-	if !ok {
-		return 0, false
+	number, suffix, _ := parseName(name)
+	return number, suffix == fileSuffix && fileName(number) == name
+}
+
+// parseName reads the names the journal gives: a number and what follows it, after the prefix of a copy perhaps, whose
+// suffix is then never that of a data file. Other files in the directory are not ours.
+func parseName(name string) (number uint32, suffix string, ours bool) {
+	copied := false
+	for _, prefix := range []string{tornPrefix, quarantinePrefix} {
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			name, copied = rest, true
+		}
 	}
-	var n uint32
-	if _, err := fmt.Sscanf(digits, "%d", &n); err != nil || fileName(n) != name {
-		return 0, false
+	digits := len(name) - len(strings.TrimLeft(name, "0123456789"))
+	n, err := strconv.ParseUint(name[:digits], 10, 32)
+	if err != nil || digits < 8 {
+		return 0, "", false
 	}
-	return n, true
+	suffix = name[digits:]
+	switch {
+	case copied && strings.HasSuffix(suffix, tmpSuffix):
+		return uint32(n), tmpSuffix, true
+	case copied:
+		return uint32(n), "", true
+	case suffix == fileSuffix, suffix == freeSuffix, suffix == tmpSuffix:
+		return uint32(n), suffix, true
+	}
+	return 0, "", false
 }
 
 // openFile opens a data file and reads its header. A missing file and a bad header wrap [store.ErrCorrupt], another

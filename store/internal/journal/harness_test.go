@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -256,12 +257,8 @@ func (w *world) after(sim *disk.Sim, s uint64) *world {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n.start = w.start
-	for lsn, content := range w.given {
-		n.given[lsn] = content
-	}
-	for lsn := range w.acked {
-		n.acked[lsn] = true
-	}
+	maps.Copy(n.given, w.given)
+	maps.Copy(n.acked, w.acked)
 	n.o.Sync, n.o.Quarantine = w.o.Sync, w.o.Quarantine
 	return n
 }

@@ -88,7 +88,8 @@ type Journal struct {
 // FileInfo describes a data file.
 type FileInfo struct {
 	Number uint32
-	// Size is where its content ends, Disk what it takes on the disk.
+	// Size is where its content ends, Disk what it takes on the disk. Of a file that was not written or read since Open,
+	// only the latter is known, and Size is the same.
 	Size, Disk int64
 	// Sealed says that it will not change any more.
 	Sealed bool

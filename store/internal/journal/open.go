@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/internal/record"
@@ -94,14 +93,17 @@ func (j *Journal) list() ([]uint32, error) {
 	}
 	var numbers []uint32
 	for _, name := range names {
-		number, ok := fileNumber(name)
+		number, suffix, ours := parseName(name)
+		if !ours {
+			continue
+		}
+		j.nextFile = max(j.nextFile, number+1)
 		switch {
-		case ok:
+		case suffix == fileSuffix:
 			numbers = append(numbers, number)
-			j.nextFile = max(j.nextFile, number+1)
-		case strings.HasSuffix(name, freeSuffix) && len(j.free) < keepFree:
+		case suffix == freeSuffix && len(j.free) < keepFree:
 			j.free = append(j.free, name)
-		case strings.HasSuffix(name, tmpSuffix), strings.HasSuffix(name, freeSuffix):
+		case suffix == freeSuffix, suffix == tmpSuffix:
 			if err := j.o.FS.Remove(path.Join(j.o.Dir, name)); err != nil {
 				return nil, err
 			}
@@ -116,8 +118,15 @@ func (j *Journal) list() ([]uint32, error) {
 // begin makes the first file of a new journal.
 func (j *Journal) begin(numbers []uint32) error {
 	for _, number := range numbers {
-		used, err := j.holdsBatch(number)
+		f, err := openFile(j.o.FS, j.o.Dir, number)
+		if errors.Is(err, store.ErrCorrupt) {
+			continue
+		}
 		if err != nil {
+			return err
+		}
+		used, err := holdsBatch(f)
+		if err := errors.Join(err, f.Close()); err != nil {
 			return err
 		}
 		if used {
@@ -146,16 +155,8 @@ func (j *Journal) activate(f *dataFile, tail int64) {
 }
 
 // holdsBatch says whether a data file begins with a batch.
-func (j *Journal) holdsBatch(number uint32) (holds bool, err error) {
-	f, err := openFile(j.o.FS, j.o.Dir, number)
-	if errors.Is(err, store.ErrCorrupt) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	_, err = newBatchReader(f, firstBatch, 0).next()
+func holdsBatch(f *dataFile) (bool, error) {
+	_, err := newBatchReader(f, firstBatch, 0).next()
 	if errors.Is(err, record.ErrInvalid) {
 		return false, nil
 	}

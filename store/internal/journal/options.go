@@ -67,7 +67,10 @@ type Options struct {
 	Sync     SyncMode
 	// Interval is the time between syncs in that mode; 0 means a second.
 	Interval time.Duration
-	// Quarantine lets Open cut off damaged data that had been acknowledged, keeping a copy, instead of refusing.
+	// Quarantine lets Open cut off damaged data in the chain of files although it had been acknowledged, and all that
+	// follows it, keeping copies, instead of refusing. When the file that Start names was itself set aside, the journal
+	// goes on in a new one: the manifest must be written anew from [Journal.Mark] before anything is acknowledged. Files
+	// in Start.Sealed must be there even so.
 	Quarantine bool
 
 	// Placed is called in LSN order for each record once it was written to its place and before it is published as
@@ -107,11 +110,12 @@ type Wrote struct {
 	Sync time.Duration
 }
 
-// Cut describes an end of a file that was cut off.
+// Cut describes an end of a file that was cut off, or a whole file that was set aside.
 type Cut struct {
 	File   uint32
 	Offset int64
-	Bytes  int64
+	// Bytes is 0 for a whole file.
+	Bytes int64
 	// Acknowledged says that it was no torn write but damage, cut off because Options.Quarantine was set.
 	Acknowledged bool
 	// Copy is the name of the file that holds what was there; empty if it could not be made, which Err then explains.

@@ -51,10 +51,7 @@ func (f *dataFile) read(offset uint32, buf []byte) (record.Record, error) {
 
 // readSome fills buf from offset, as far as there is something to read.
 func (f *dataFile) readSome(buf []byte, offset uint32) ([]byte, error) {
-	n := min(int64(len(buf)), f.end.Load()-int64(offset))
-	if n < 0 {
-		n = 0
-	}
+	n := max(0, min(int64(len(buf)), f.end.Load()-int64(offset)))
 	got, err := f.ReadAt(buf[:n], int64(offset))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read %s at %d: %w", fileName(f.number()), offset, err)

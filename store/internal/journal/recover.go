@@ -35,6 +35,9 @@ func (r *recovery) last() LSN { return r.expected - 1 }
 func (r *recovery) run() error {
 	start := r.j.start
 	f, err := openNeeded(r.j.o.FS, r.j.o.Dir, start.File)
+	if errors.Is(err, store.ErrCorrupt) && r.j.o.Quarantine {
+		return r.startAnew(err)
+	}
 	if err != nil {
 		return err
 	}
@@ -47,6 +50,17 @@ func (r *recovery) run() error {
 		}
 		f, offset = next, firstBatch
 	}
+}
+
+// startAnew goes on in a new file when the one that the chain begins with is missing or has no header. What there is of
+// it, and all that would follow, is set aside with the other strays.
+func (r *recovery) startAnew(why error) error {
+	f, err := r.j.makeSpare(r.j.usualRoom())
+	if err != nil {
+		return errors.Join(why, err)
+	}
+	r.j.activate(f, firstBatch)
+	return nil
 }
 
 // file hands on the batches of one file and returns the one that follows. Where the batches end without a seal, the
@@ -178,23 +192,23 @@ func (s span) rewrite() error {
 func (r *recovery) stray(number uint32) error {
 	f, err := openFile(r.j.o.FS, r.j.o.Dir, number)
 	if errors.Is(err, store.ErrCorrupt) {
+		if r.j.o.Quarantine {
+			return r.j.setAside(number, err)
+		}
 		return r.j.drop(number)
 	}
 	if err != nil {
 		return err
 	}
-	after := f.header.Kind == record.Journal && number > r.j.active.number()
-	if after {
-		b := newBatchReader(f, firstBatch, 0)
-		_, err := b.next()
-		switch {
-		case err == nil:
-			return errors.Join(r.beyond(f), f.Close())
-		case !errors.Is(err, record.ErrInvalid):
-			return errors.Join(err, f.Close())
-		}
+	used, err := holdsBatch(f)
+	if err != nil {
+		return errors.Join(err, f.Close())
 	}
-	if after && r.j.spare == nil && f.capacity >= r.j.o.FileSize {
+	follows := f.header.Kind == record.Journal && number > r.j.active.number()
+	switch {
+	case used && (follows || r.j.o.Quarantine):
+		return errors.Join(r.beyond(f), f.Close())
+	case !used && follows && r.j.spare == nil && f.capacity >= r.j.o.FileSize:
 		r.j.spare, r.j.spareRoom = f, f.room(firstBatch)
 		return nil
 	}
@@ -204,18 +218,18 @@ func (r *recovery) stray(number uint32) error {
 // beyond deals with a file with batches after the end of the chain: the active file had been sealed, so it lost its
 // seal at least.
 func (r *recovery) beyond(f *dataFile) error {
-	active := r.j.active
+	active := fileName(r.j.active.number())
+	why := fmt.Errorf("%w: %s at %d: it has no seal, but %s holds records that follow: restore it from a copy, or start "+
+		"with quarantine to set what follows aside", store.ErrCorrupt, active, r.j.tail, fileName(f.number()))
 	if !r.j.o.Quarantine {
-		return fmt.Errorf("%w: %s at %d: it has no seal, but %s holds records that follow: restore it from a copy, or "+
-			"start with quarantine to set what follows aside", store.ErrCorrupt, fileName(active.number()), r.j.tail,
-			fileName(f.number()))
+		return why
 	}
 	s, err := newBatchReader(f, firstBatch, 0).look()
 	if err != nil {
 		return err
 	}
 	r.highest = max(r.highest, s.highest)
-	return r.j.setAside(f)
+	return r.j.setAside(f.number(), why)
 }
 
 // openNeeded opens a data file that must exist.
