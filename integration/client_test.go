@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -70,9 +71,7 @@ func (c *client) try(ctx context.Context, method, path, body string) (*answer, e
 	if err != nil {
 		return nil, err
 	}
-	for name, values := range c.header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, c.header)
 	res, err := c.http.Do(req)
 	if err != nil {
 		return nil, err
@@ -102,6 +101,7 @@ func (c *client) put(path, body string) *answer {
 	c.t.Helper()
 	return c.do(http.MethodPut, path, body)
 }
+
 func (c *client) post(path, body string) *answer {
 	c.t.Helper()
 	return c.do(http.MethodPost, path, body)

@@ -3,6 +3,7 @@ package integration
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -211,9 +212,7 @@ func (l *ledger) answered(messages []message, done []outcome) {
 func (l *ledger) restarted() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for queue, token := range l.tokens {
-		l.floor[queue] = token
-	}
+	maps.Copy(l.floor, l.tokens)
 	for _, e := range l.entries {
 		e.held = false
 	}
@@ -307,22 +306,22 @@ func (l *ledger) add(what func(*tally)) {
 }
 
 // requireAll fails a run that did not go through everything it is meant to.
-func (t tally) requireAll(test *testing.T) {
+func (seen tally) requireAll(t *testing.T) {
 	for what, n := range map[string]int{
-		"sends": t.sent, "acks": t.acked, "dead letters": t.deadLetters, "lost leases": t.lostLeases,
-		"sends cut off": t.requestsInDoubt, "acks cut off": t.acksInDoubt,
-		"repeats of a send cut off": t.repeatedNew + t.repeatedOld,
-		"repeats at once":           t.repeatedAtOnce, "equal sends at the same time": t.repeatRace,
+		"sends": seen.sent, "acks": seen.acked, "dead letters": seen.deadLetters, "lost leases": seen.lostLeases,
+		"sends cut off": seen.requestsInDoubt, "acks cut off": seen.acksInDoubt,
+		"repeats of a send cut off": seen.repeatedNew + seen.repeatedOld,
+		"repeats at once":           seen.repeatedAtOnce, "equal sends at the same time": seen.repeatRace,
 	} {
 		if n == 0 {
-			test.Errorf("this run had no %s, so it says nothing about them", what)
+			t.Errorf("this run had no %s, so it says nothing about them", what)
 		}
 	}
 }
 
-func (t tally) String() string {
+func (seen tally) String() string {
 	return fmt.Sprintf("%d sent, %d acked, %d deliveries (%d of dead letters), %d leases lost; cut off: %d sends (%d of their messages were there, %d not), "+
 		"%d acks (%d not carried out, %d carried out); repeats: %d carried out before, %d not, %d at once, %d at the same time",
-		t.sent, t.acked, t.received, t.deadLetters, t.lostLeases, t.requestsInDoubt, t.doubtedThere, t.doubtedAbsent,
-		t.acksInDoubt, t.ackedThere, t.ackedAbsent, t.repeatedOld, t.repeatedNew, t.repeatedAtOnce, t.repeatRace)
+		seen.sent, seen.acked, seen.received, seen.deadLetters, seen.lostLeases, seen.requestsInDoubt, seen.doubtedThere, seen.doubtedAbsent,
+		seen.acksInDoubt, seen.ackedThere, seen.ackedAbsent, seen.repeatedOld, seen.repeatedNew, seen.repeatedAtOnce, seen.repeatRace)
 }

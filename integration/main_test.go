@@ -25,7 +25,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
+	defer os.RemoveAll(dir) //nolint:errcheck // a folder for temporary files may stay
 	binary = filepath.Join(dir, "dabba")
 	args := []string{"build", "-o", binary}
 	if raceEnabled {

@@ -138,7 +138,7 @@ func TestCheckRefusesAFolderInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer s.Close() //nolint:errcheck // nothing was written
 	if _, err := Check(CheckOptions{Dir: dir}); !errors.Is(err, store.ErrLocked) {
 		t.Errorf("Check of a folder in use: got %v, want %v", err, store.ErrLocked)
 	}

@@ -72,7 +72,7 @@ func current(fsys disk.FS, dir string) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // only read
 	var b [24]byte
 	if n, err := f.ReadAt(b[:], 0); n < len(b) {
 		return 0, fmt.Errorf("%s: %d bytes of %d: %w: %w", name, n, len(b), store.ErrCorrupt, err)

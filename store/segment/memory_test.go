@@ -73,7 +73,7 @@ func TestAMessageLargerThanAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer s.Close() //nolint:errcheck // read only
 	got, err := s.Claim(t.Context(), store.ClaimParams{Queue: 1, Revision: 1, Max: 3, MaxBytes: 2 << 20, Visibility: time.Minute})
 	if err != nil || len(got.Messages) != 3 || !bytes.Equal(got.Messages[1].Payload, want) {
 		t.Errorf("Claim: %d messages, %v; want 3, the second of 1 MiB as it was sent", len(got.Messages), err)

@@ -69,7 +69,7 @@ func loadCheckpoint(fsys disk.FS, dir string, number uint64, fn func(kind uint8,
 	if err != nil {
 		return fmt.Errorf("open checkpoint: %w: %w", store.ErrCorrupt, err)
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // only read
 	size, err := f.Size()
 	if err != nil {
 		return err

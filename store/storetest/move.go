@@ -197,7 +197,7 @@ func moveReceives(f *fixture) {
 	f.wantCounts(target, "after three deliveries of three", counts{Dead: 1, Bytes: 1})
 }
 
-// "A redriven message bouncing back because its count travelled."
+// "A redriven message bouncing back because its count traveled."
 func moveRedrive(f *fixture) {
 	q, dead := f.queue(store.Settings{MaxReceives: 1}), f.queue(store.Settings{MaxReceives: 1})
 	f.send(q, "a")
