@@ -106,7 +106,7 @@ func (s *Store) begin(published uint64) error {
 	if err := s.removeStale(published); err != nil {
 		return err
 	}
-	if published == 0 {
+	if published == 0 || s.o.Quarantine { // what was set aside may be the file that replay started in
 		if err := s.checkpoint(); err != nil {
 			return err
 		}
