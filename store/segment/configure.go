@@ -10,9 +10,16 @@ import (
 	"github.com/dabba-mq/dabba/store/internal/model"
 )
 
-// Configure implements [store.QueueAdmin].
+// Configure implements [store.QueueAdmin]. It is not refused for want of space for as long as there is any: the engine
+// repeats the settings of all queues when it starts, and a full disk is no reason not to start.
 func (s *Store) Configure(ctx context.Context, id store.QueueID, settings store.Settings) error {
-	if err := s.admit(ctx, 128); err != nil {
+	if err := s.usable(); err != nil {
+		return err
+	}
+	if q, lsn := s.configured(id, settings.Revision); q != nil {
+		return s.await(lsn, nil)
+	}
+	if err := s.journal.Room(ctx, 128, true); err != nil {
 		return fmt.Errorf("configure queue %d: %w", id, err)
 	}
 	s.mu.Lock()
@@ -24,6 +31,22 @@ func (s *Store) Configure(ctx context.Context, id store.QueueID, settings store.
 	lsn := s.configure(q, settings)
 	s.mu.Unlock()
 	return s.await(lsn, nil)
+}
+
+// configured returns a queue that has the settings of that revision, or later ones, and the LSN that this depends on.
+func (s *Store) configured(id store.QueueID, revision uint64) (*queue, journal.LSN) {
+	s.mu.RLock()
+	q := s.queues[id]
+	s.mu.RUnlock()
+	if q == nil {
+		return nil, 0
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.state == nil || q.state.Revision() < revision {
+		return nil, 0
+	}
+	return q, q.last
 }
 
 // configure decides and appends. s.mu is held, so that a queue is not found before its first record has an LSN.

@@ -13,39 +13,47 @@ import (
 // when sends are refused.
 const freeMargin = 64 << 20
 
-// space remembers whether the disk has room, looked up at most once a second.
+// recheck is how many bytes are let in before the disk is looked at again, however soon that is.
+const recheck = freeMargin / 4
+
+// space remembers whether the disk has room, looked up once a second or after recheck bytes.
 type space struct {
 	mu      sync.Mutex
 	checked model.Millis
+	since   int // bytes let in since then
 	err     error
 }
 
 // admit lets in a change that adds something: it waits until the journal has room for n bytes in memory, and refuses
 // with [store.ErrFull] when the disk is nearly full. It recovers by itself.
 func (s *Store) admit(ctx context.Context, n int) error {
-	if err := s.hasSpace(); err != nil {
+	if err := s.hasSpace(n); err != nil {
 		return err
 	}
 	return s.journal.Room(ctx, n, false)
 }
 
-func (s *Store) hasSpace() error {
+func (s *Store) hasSpace(n int) error {
 	now := s.clock.Now()
 	s.space.mu.Lock()
 	defer s.space.mu.Unlock()
-	if now < s.space.checked+1000 {
+	s.space.since += n
+	if now < s.space.checked+1000 && s.space.since < recheck {
 		return s.space.err
 	}
-	s.space.checked = now
+	s.space.checked, s.space.since = now, 0
 	free, err := s.fs().Free(s.o.Dir)
 	if err != nil {
 		return fmt.Errorf("look up free space: %w", err)
 	}
-	least := 2*s.o.FileSize + freeMargin
+	least := 2*s.o.FileSize + freeMargin - s.journal.Kept()
 	if free >= least {
 		s.space.err = nil
 		return nil
 	}
+	// What was consumed since the last data file was full has not been let go of yet, and with sends refused the next
+	// one may never be.
+	s.upkeep.wake()
 	s.space.err = fmt.Errorf("%w: %d MiB free in %s, sends need %d; consume messages or free disk space",
 		store.ErrFull, free>>20, s.o.Dir, least>>20)
 	return s.space.err

@@ -15,6 +15,14 @@ var ErrReleased = errors.New("data file was released")
 // keepFree is how many files are kept to be used again.
 const keepFree = 2
 
+// Kept is how many bytes the released files have that are kept to be used again: room on the disk that only the journal
+// can use.
+func (j *Journal) Kept() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return int64(len(j.free)) * j.o.FileSize
+}
+
 // Release gives up a sealed file that holds nothing live any more; it is used again or removed, durably. Reads of it
 // that are under way are waited for; later ones get [ErrReleased]. It refuses, and changes nothing, if recovery would
 // still need the file: the file is not sealed, or not before the start last given to [Journal.SetStart]. Releasing a

@@ -47,6 +47,9 @@ func (q *Queue) ID() store.QueueID { return q.id }
 // Next is the sequence the next message will have.
 func (q *Queue) Next() store.Seq { return q.next }
 
+// Revision is that of the present settings; 0 means that there are none yet.
+func (q *Queue) Revision() uint64 { return q.settings.Revision }
+
 // Check refuses a call that was resolved against another revision of the settings.
 func (q *Queue) Check(revision uint64) error {
 	if revision != q.settings.Revision {
