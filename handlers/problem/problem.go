@@ -31,7 +31,7 @@ type Problem struct {
 	// Field names the offending part of the request, if there is one.
 	Field   string
 	Outcome engine.Outcome
-	// RetryAfter is shown for 429 and 503 and is at least one second there.
+	// RetryAfter is shown for 429, 503 and 507 and is at least one second there.
 	RetryAfter time.Duration
 	// Challenge is the WWW-Authenticate header of a 401.
 	Challenge string
@@ -77,7 +77,8 @@ func Write(w http.ResponseWriter, p Problem) {
 	header.Set("Content-Type", ContentType)
 	header.Set("Content-Length", strconv.Itoa(len(content)))
 	header.Set("Cache-Control", "no-store")
-	if p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable {
+	switch p.Status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusInsufficientStorage:
 		header.Set("Retry-After", seconds(p.RetryAfter))
 	}
 	if p.Challenge != "" {

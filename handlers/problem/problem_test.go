@@ -60,6 +60,7 @@ func TestWriteHasSafeDefaults(t *testing.T) {
 		challenge  string
 	}{
 		{"no retry time still asks for a second", problem.Problem{Status: http.StatusTooManyRequests}, "1", ""},
+		{"a full disk is worth coming back to", problem.Problem{Status: http.StatusInsufficientStorage, RetryAfter: 5 * time.Second}, "5", ""},
 		{"a bad request is not worth repeating", problem.Problem{Status: http.StatusBadRequest}, "", ""},
 		{"a challenge is passed on", problem.Problem{Status: http.StatusUnauthorized, Challenge: "Bearer"}, "", "Bearer"},
 	} {
