@@ -50,29 +50,31 @@ clean: ## remove what building left in this folder (not ./data)
 ##@ Before a commit
 
 .PHONY: verify
-verify: vet tidy-check generate-check build ## everything that is checked without running a test
+verify: vet tidy-check generate-check ## everything that is checked without running a test
+	$(GO) build ./...
 
 .PHONY: vet
 vet: ## go vet, in every module
-	set -e; for m in $(filter-out tools/lint,$(MODULES)); do $(GO) -C $$m vet ./...; done
+	@set -e; for m in $(filter-out tools/lint,$(MODULES)); do echo "$$m: go vet ./..."; $(GO) -C $$m vet ./...; done
 
 .PHONY: tidy-check
 tidy-check: ## fail if a go.mod or go.sum is not tidy
-	set -e; for m in $(MODULES); do echo "$$m: go mod tidy -diff"; $(GO) -C $$m mod tidy -diff; done
+	@set -e; for m in $(MODULES); do echo "$$m: go mod tidy -diff"; $(GO) -C $$m mod tidy -diff; done
 
 .PHONY: generate-check
 generate-check: ## fail if openapi/openapi.json is not what make generate would write
-	mkdir -p .cache
+	@mkdir -p .cache
 	$(GO) -C openapi/generate run . -api ../../handlers -out $(CURDIR)/.cache/openapi.json
-	cmp .cache/openapi.json openapi/openapi.json || { echo "openapi/openapi.json is stale: run make generate"; exit 1; }
+	@cmp .cache/openapi.json openapi/openapi.json || { echo "openapi/openapi.json is stale: run make generate"; exit 1; }
 
 .PHONY: lint
 lint: ## golangci-lint with .golangci.yml
 	$(LINT) run ./...
 
 .PHONY: readme-check
-readme-check: build ## do what README's walk-through says, with a server of its own
-	.ci/readme bin/dabba
+readme-check: ## do what README's walk-through says, with a server of its own
+	$(GO) build -o .cache/dabba ./cmd/dabba
+	.ci/readme .cache/dabba
 
 ##@ Long runs
 
