@@ -2,6 +2,7 @@ package segment
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/dabba-mq/dabba/store"
@@ -29,16 +30,24 @@ func (s *Store) Claim(ctx context.Context, p store.ClaimParams) (store.ClaimResu
 	damaged, err := s.read(q, c.Seqs, func(i int, m model.Stored) {
 		res.Messages = append(res.Messages, m.Deliver(c.Seqs[i], c.entered[i]))
 	})
-	if err != nil {
-		return store.ClaimResult{}, err
-	}
 	for _, d := range damaged {
 		res.Died++
-		if err := s.setAside(ctx, q, p.Revision, d, c.Token); err != nil {
-			return store.ClaimResult{}, err
-		}
+		err = errors.Join(err, s.setAside(ctx, q, p.Revision, d, c.Token))
+	}
+	if err != nil {
+		return store.ClaimResult{}, errors.Join(err, s.takeBack(ctx, q, p.Revision, c))
 	}
 	return res, nil
+}
+
+// takeBack ends the leases of a claim that is going to fail, as if there had been none: nobody was told about them.
+func (s *Store) takeBack(ctx context.Context, q *queue, revision uint64, c claimed) error {
+	p := store.SettleParams{Queue: q.id, Revision: revision}
+	for _, seq := range c.Seqs {
+		p.Items = append(p.Items, store.SettleItem{Seq: seq, Token: c.Token, Target: store.Ready, Uncount: true})
+	}
+	_, err := s.Settle(context.WithoutCancel(ctx), p) // also for a caller who left
+	return err
 }
 
 // claimed is what a claim decided.
