@@ -1,11 +1,10 @@
 // Package storetest is the suite that every backend passes. It is written against the contract in package store, and
 // knows nothing of how a backend keeps its promises.
 //
-//   - [Run] holds the cases, one file per operation, and the random histories that are compared
-//     with a plain reference.
+//   - [Run] holds the cases, one file per operation, and the random histories that are compared with a plain reference.
 //   - [Crash] runs workloads on a simulated disk, crashes it around each of its calls, and compares what comes back with
-//     a ledger of what was acknowledged. [Damage], [Faults] and [Lies] do the same with damaged files, failing calls and
-//     a disk that only claims to have synced.
+//     a ledger of what was acknowledged. [Damage], [Faults], [Lies] and [Full] do the same with damaged files, failing
+//     calls, syncs that only seem to work and a disk without room.
 //   - [Planted] proves that all of this notices something: it builds the store with one line sabotaged and expects the
 //     tests to fail.
 //

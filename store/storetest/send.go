@@ -14,6 +14,7 @@ var sendCases = []testCase{
 	{"says when", sendTime},
 	{"keeps the order of a batch", sendBatchOrder},
 	{"takes a thousand messages at once", sendThousand},
+	{"tells messages of one millisecond apart", sendSameMoment},
 	{"keeps every byte", sendBytes},
 	{"does not hold on to the caller's bytes", sendCopies},
 	{"counts the size it is told", sendSize},
@@ -77,6 +78,19 @@ func sendThousand(f *fixture) {
 	}
 	f.send(q, want...)
 	f.wantClaim(q, 1000, want...)
+}
+
+// "Equal-millisecond ids."
+func sendSameMoment(f *fixture) {
+	q := f.queue(store.Settings{})
+	for _, body := range []string{"a", "b", "c"} {
+		f.send(q, body)
+	}
+	r := f.wantClaim(q, 3, "a", "b", "c")
+	f.settle(q, items(r, store.Done, 0)[1])
+	f.settle(q, items(r, store.Ready, 0)[0])
+	f.wantCounts(q, "after one of three was acknowledged", counts{Ready: 1, Leased: 1, Bytes: 2})
+	f.wantClaim(q, 3, "a")
 }
 
 func sendBytes(f *fixture) {
