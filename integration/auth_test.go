@@ -130,7 +130,7 @@ func TestTokensAndTenantsOutliveARestart(t *testing.T) {
 // issue runs dabba token.
 func issue(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(binary, append([]string{"token"}, args...)...)
+	cmd := exec.Command(dabba, append([]string{"token"}, args...)...)
 	cmd.Env = environment()
 	begun := time.Now()
 	token, err := cmd.Output()

@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// binary is the program under test.
-var binary string
+// dabba is the program under test.
+var dabba string
 
 func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
 func run(m *testing.M) int {
-	if binary = os.Getenv("DABBA_BINARY"); binary != "" {
+	if dabba = os.Getenv("DABBA_BINARY"); dabba != "" {
 		return m.Run()
 	}
 	dir, err := os.MkdirTemp("", "dabba-integration-")
@@ -26,8 +26,8 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // a folder for temporary files may stay
-	binary = filepath.Join(dir, "dabba")
-	args := []string{"build", "-o", binary}
+	dabba = filepath.Join(dir, "dabba")
+	args := []string{"build", "-o", dabba}
 	if raceEnabled {
 		args = append(args, "-race")
 	}

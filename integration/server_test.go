@@ -40,7 +40,7 @@ func launch(t testing.TB, data string, args ...string) *server {
 	given := []string{"serve", "--addr", "127.0.0.1:0", "--data", data, "--journal-size", "1MiB", "--until-input-ends"}
 	s := &server{
 		t:       t,
-		cmd:     exec.Command(binary, append(given, args...)...),
+		cmd:     exec.Command(dabba, append(given, args...)...),
 		log:     newOutput(),
 		printed: make(chan string, 1),
 		ended:   make(chan struct{}),
@@ -181,7 +181,7 @@ func (s *server) check() {
 // refused runs a command that must fail with a code, and returns its last line, which says why.
 func refused(t *testing.T, code int, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(binary, args...)
+	cmd := exec.Command(dabba, args...)
 	cmd.Env = environment()
 	said := newOutput()
 	cmd.Stdout, cmd.Stderr = said, said
