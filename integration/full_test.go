@@ -199,7 +199,7 @@ func fillUp(t *testing.T, name string, bytes int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // what it takes up is all that counts
 	block := make([]byte, 64<<10)
 	for written := 0; bytes < 0 || written < bytes; written += len(block) {
 		if _, err := f.Write(block); err != nil {

@@ -78,7 +78,7 @@ func TestFolderWithoutRights(t *testing.T) {
 	t.Parallel()
 	need(t, runtime.GOOS == "linux" && os.Getuid() == 0, "Linux and root, to be another user")
 	// A folder that everyone can reach, unlike those of t.TempDir, with a copy of the program.
-	dir, err := os.MkdirTemp("", "dabba-rights-")
+	dir, err := os.MkdirTemp("", "dabba-rights-") //nolint:usetesting // see above
 	if err != nil {
 		t.Fatal(err)
 	}

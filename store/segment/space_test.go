@@ -22,7 +22,7 @@ func TestRoomIsReclaimedWhenSendsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer s.Close() //nolint:errcheck // its disk is full
 	if err := s.Configure(t.Context(), 1, store.Settings{Revision: 1}); err != nil {
 		t.Fatal(err)
 	}

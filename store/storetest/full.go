@@ -144,7 +144,7 @@ func (f *fixture) fill(q store.QueueID) int64 {
 // sendUntilFull sends messages of 2,000 bytes and returns how many were accepted, and the refusal.
 func (f *fixture) sendUntilFull(q store.QueueID) (int64, error) {
 	f.Helper()
-	for sent := int64(0); sent < roomForMessages/1000; sent++ {
+	for sent := range int64(roomForMessages / 1000) {
 		err := f.trySend(q)
 		if errors.Is(err, store.ErrFull) {
 			return sent, err

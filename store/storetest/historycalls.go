@@ -102,7 +102,7 @@ type receipt struct {
 
 // historyWorld is what a caller of both stores knows.
 type historyWorld struct {
-	ctx      context.Context
+	ctx      context.Context //nolint:containedctx // it lives as long as one history
 	clock    *Clock
 	queues   []store.QueueID
 	revision map[store.QueueID]uint64
