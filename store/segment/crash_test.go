@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"context"
 	"io"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 var small = storetest.Disk{
 	Reserve: freeMargin + 4*journal.MinFileSize,
 	Open: func(fs disk.FS, c *storetest.Clock, rand io.Reader, seen *storetest.Exercised) (store.Store, error) {
-		s, err := Open(nil, Options{ //nolint:staticcheck // Open does not use its context
+		s, err := Open(context.Background(), Options{
 			Dir: storetest.Folder, Now: c.Now, Rand: rand, FileSize: 2 * journal.MinFileSize, fs: fs,
 			Events: Events{
 				Warning: func(text string) {

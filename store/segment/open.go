@@ -19,7 +19,7 @@ const lockName = "LOCK"
 //
 // Errors wrap [store.ErrLocked] when another process has the folder open, [store.ErrVersion] when it was written by an
 // incompatible version, [store.ErrCorrupt] when what was acknowledged is damaged or missing (see Options.Quarantine).
-func Open(_ context.Context, o Options) (*Store, error) {
+func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{o: o, queues: make(map[store.QueueID]*queue), notify: func(store.QueueID) {}}
 	s.kv.state = model.NewKV()
 	s.upkeep.init()
@@ -29,7 +29,7 @@ func Open(_ context.Context, o Options) (*Store, error) {
 	if s.o.FileSize == 0 {
 		s.o.FileSize = 128 << 20
 	}
-	if err := s.open(); err != nil {
+	if err := s.open(ctx); err != nil {
 		return nil, fmt.Errorf("open store in %s: %w", o.Dir, err)
 	}
 	return s, nil
@@ -37,7 +37,7 @@ func Open(_ context.Context, o Options) (*Store, error) {
 
 func (s *Store) fs() disk.FS { return s.o.fs }
 
-func (s *Store) open() (err error) {
+func (s *Store) open(ctx context.Context) (err error) {
 	if err := s.fs().MkdirAll(s.o.Dir); err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (s *Store) open() (err error) {
 		return err
 	}
 	s.inspect()
-	if err := s.load(); err != nil {
+	if err := s.load(ctx); err != nil {
 		return errors.Join(err, s.lock.Close())
 	}
 	return nil
@@ -66,7 +66,7 @@ func (s *Store) inspect() {
 }
 
 // load reads the checkpoint and replays the journal from there.
-func (s *Store) load() error {
+func (s *Store) load(ctx context.Context) error {
 	// A process that was killed may have renamed CURRENT without syncing it. What is read from here on must not change
 	// back once other files have been removed on the strength of it.
 	if err := s.fs().SyncDir(s.o.Dir); err != nil {
@@ -92,14 +92,14 @@ func (s *Store) load() error {
 	}
 	s.upkeep.published = published
 	s.clock = model.NewClock(s.o.Now, l.latest)
-	if err := s.begin(published); err != nil {
+	if err := s.begin(ctx, published); err != nil {
 		return errors.Join(err, s.journal.Close())
 	}
 	return nil
 }
 
 // begin makes what was recovered ready to be served.
-func (s *Store) begin(published uint64) error {
+func (s *Store) begin(ctx context.Context, published uint64) error {
 	if err := s.checkFiles(); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (s *Store) begin(published uint64) error {
 			return err
 		}
 	}
-	if err := s.restart(); err != nil {
+	if err := s.restart(ctx); err != nil {
 		return err
 	}
 	s.upkeep.start(s)
@@ -136,7 +136,10 @@ func (s *Store) checkFiles() error {
 }
 
 // restart records, durably, that tokens go on far above those given out before.
-func (s *Store) restart() error {
+func (s *Store) restart(ctx context.Context) error {
+	if err := s.journal.Room(ctx, record.HeaderSize+8, true); err != nil {
+		return err
+	}
 	ev := model.Restarted{At: s.clock.Now()}
 	lsn := s.append(seal(ev.Encode(room(8)), typeRestarted, 0), true)
 	for _, q := range s.all() {

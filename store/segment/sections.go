@@ -66,8 +66,11 @@ func (w *sections) finish() error {
 func loadCheckpoint(fsys disk.FS, dir string, number uint64, fn func(kind uint8, content []byte) error) error {
 	name := path.Join(dir, checkpointName(number))
 	f, err := fsys.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s, which %s names, is missing: %w", name, currentName, store.ErrCorrupt)
+	}
 	if err != nil {
-		return fmt.Errorf("open checkpoint: %w: %w", store.ErrCorrupt, err)
+		return err
 	}
 	defer f.Close() //nolint:errcheck // only read
 	size, err := f.Size()

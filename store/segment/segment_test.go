@@ -4,12 +4,15 @@ import (
 	"testing"
 
 	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/internal/disk"
 	"github.com/dabba-mq/dabba/store/storetest"
 )
 
+// TestContract runs on the simulated disk, which is quicker than a real one; the transcripts of engine/enginetest run on
+// a real one.
 func TestContract(t *testing.T) {
 	open := func(t *testing.T, o Options) store.Store {
-		o.FileSize = 1 << 20
+		o.Dir, o.FileSize = "data", 1<<20
 		s, err := Open(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
@@ -18,14 +21,14 @@ func TestContract(t *testing.T) {
 	}
 	storetest.Run(t, storetest.Harness{
 		Open: func(t *testing.T, c *storetest.Clock) store.Store {
-			return open(t, Options{Dir: t.TempDir(), Now: c.Now})
+			return open(t, Options{Now: c.Now, fs: disk.NewSim()})
 		},
 		Reopen: func(t *testing.T, s store.Store) store.Store {
 			before := s.(*Store)
 			if err := before.Close(); err != nil {
 				t.Fatal(err)
 			}
-			return open(t, Options{Dir: before.o.Dir, Now: before.o.Now})
+			return open(t, Options{Now: before.o.Now, fs: before.o.fs})
 		},
 	})
 }

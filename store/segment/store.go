@@ -2,6 +2,7 @@ package segment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -81,17 +82,12 @@ func (s *Store) Close() error {
 func (s *Store) shut() error {
 	s.closed.Store(true)
 	s.upkeep.stop()
-	err := s.journal.Err()
-	if err == nil {
-		err = s.checkpoint()
+	if s.journal.Err() == nil {
+		if err := s.checkpoint(); err != nil {
+			s.o.Events.warn("no checkpoint on closing, the next start replays more of the journal: " + err.Error())
+		}
 	}
-	if e := s.journal.Close(); err == nil {
-		err = e
-	}
-	if e := s.lock.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
+	if err := errors.Join(s.journal.Close(), s.lock.Close()); err != nil {
 		return fmt.Errorf("close store in %s: %w", s.o.Dir, err)
 	}
 	return nil

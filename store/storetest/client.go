@@ -403,7 +403,7 @@ func (c *client) move() {
 	call := fmt.Sprintf("Move(%x to %x, %d of %d)", uint64(from), uint64(to), p.Limit, len(dead))
 	if c.call(call, func() (err error) {
 		r, err = c.store.Move(c.ctx, p)
-		return err
+		return excuse(err, errRead)
 	}, func(l *ledger, _ bool) {
 		for _, m := range dead {
 			delete(l.queues[from].messages, m.number)

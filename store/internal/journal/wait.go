@@ -40,7 +40,8 @@ func (j *Journal) batchOf(lsn LSN) (<-chan struct{}, error) {
 	return j.gathering, nil
 }
 
-// Sync returns nil once everything appended before the call is synced, in whatever mode.
+// Sync returns nil once everything appended before the call is synced, in whatever mode. It returns [store.ErrFull]
+// instead of waiting for somebody to free space, when some of it has nowhere to go.
 func (j *Journal) Sync() error {
 	j.mu.Lock()
 	if err := j.usable(); err != nil {
@@ -51,8 +52,28 @@ func (j *Journal) Sync() error {
 	j.syncers = append(j.syncers, done)
 	signal(j.wake)
 	j.mu.Unlock()
-	<-done
-	return j.Err()
+	for {
+		changed, err := j.stuck()
+		if err != nil {
+			return err
+		}
+		select {
+		case <-done:
+			return j.Err()
+		case <-changed:
+		}
+	}
+}
+
+// stuck returns an error when the committer waits for a file that cannot be made, or else a channel that is closed when
+// that may have changed.
+func (j *Journal) stuck() (<-chan struct{}, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.needRoom > 0 && j.prepareErr != nil {
+		return nil, j.full()
+	}
+	return j.spareChanged, nil
 }
 
 var closed = func() chan struct{} {
