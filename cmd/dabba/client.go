@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -78,6 +79,8 @@ type request struct {
 	// while its outcome is unknown or the server is busy.
 	key    string
 	repeat bool
+	// header is sent besides what every request has.
+	header http.Header
 }
 
 // answerError is a problem document (RFC 9457) as an error.
@@ -151,6 +154,7 @@ func (c *client) once(ctx context.Context, r request, content []byte, out any) e
 	if err != nil {
 		return fmt.Errorf("prepare the request: %w", err)
 	}
+	maps.Copy(req.Header, r.header)
 	req.Header.Set("User-Agent", "dabba/"+version())
 	if content != nil {
 		req.Header.Set("Content-Type", "application/json")

@@ -227,17 +227,17 @@ func newQueuesCreate(p program, o *queuesOptions) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			put := request{method: http.MethodPut, path: queuePath(args[0], ""), body: config, repeat: create.replace}
 			if !create.replace {
 				if err := absent(cmd.Context(), c, args[0]); err != nil {
 					return err
 				}
+				// Not repeated: the second try could find the queue that the first one made.
+				put.header = http.Header{"If-None-Match": {"*"}}
 			}
 			var answer jsontext.Value
-			err = c.call(cmd.Context(), request{
-				method: http.MethodPut, path: queuePath(args[0], ""), body: config, repeat: true,
-			}, &answer)
-			if err != nil {
-				return err
+			if err := c.call(cmd.Context(), put, &answer); err != nil {
+				return explainCreate(args[0], err)
 			}
 			if o.json {
 				return printJSON(p.out, answer)
@@ -258,13 +258,25 @@ func newQueuesCreate(p program, o *queuesOptions) *cobra.Command {
 	return cmd
 }
 
-// absent is an error if the queue exists: creating it again would quietly reset its settings.
+// explainCreate says what to do about a queue that is there: creating it again would quietly reset its settings.
+func explainCreate(name string, err error) error {
+	if a, ok := errors.AsType[*answerError](err); ok && a.Status == http.StatusPreconditionFailed {
+		return existsAlready(name)
+	}
+	return err
+}
+
+func existsAlready(name string) error {
+	return fmt.Errorf("the queue %s exists already: --replace gives it these settings", name)
+}
+
+// absent asks servers that do not know If-None-Match whether the queue exists.
 func absent(ctx context.Context, c *client, name string) error {
 	err := c.call(ctx, request{method: http.MethodGet, path: queuePath(name, ""), repeat: true}, nil)
 	if err == nil {
-		return fmt.Errorf("the queue %s exists already: --replace gives it these settings", name)
+		return existsAlready(name)
 	}
-	if a, ok := errors.AsType[*answerError](err); ok && (a.Code == "not_found" || a.Code == "forbidden") {
+	if a, ok := errors.AsType[*answerError](err); ok && a.Code == "not_found" {
 		return nil
 	}
 	return err
