@@ -20,7 +20,7 @@ func benchEngine(b *testing.B) *engine.Engine {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, _, err := e.PutQueue(b.Context(), benchRef, engine.DefaultConfig(), ""); err != nil {
+	if _, _, err := e.PutQueue(b.Context(), benchRef, engine.DefaultConfig(), engine.Condition{}); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
@@ -147,7 +147,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 	for i := range 10_000 {
 		ref := engine.Ref{Tenant: "t", Name: fmt.Sprint("q", i)}
-		if _, _, err := e.PutQueue(ctx, ref, engine.DefaultConfig(), ""); err != nil {
+		if _, _, err := e.PutQueue(ctx, ref, engine.DefaultConfig(), engine.Condition{}); err != nil {
 			b.Fatal(err)
 		}
 	}

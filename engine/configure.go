@@ -11,18 +11,26 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-// PutQueue creates the queue or replaces its configuration; created says which. ifMatch is empty for no condition,
-// "*" for a queue that must exist, or the ETag it must have; otherwise it is a conflict on the field "If-Match".
-func (e *Engine) PutQueue(ctx context.Context, ref Ref, cfg QueueConfig, ifMatch string) (q Queue, created bool, err error) {
-	return e.configure(ctx, ref, ifMatch, func(*QueueConfig) (QueueConfig, error) { return cfg, nil })
+// Condition is what a queue must be like for a change to be made. The zero Condition always holds. One that does not is
+// a conflict on the field named after its HTTP header, and nothing is changed.
+type Condition struct {
+	// Match is the ETag the queue must have, or "*" for a queue that exists ("If-Match").
+	Match string
+	// Absent says that there must be no such queue yet ("If-None-Match").
+	Absent bool
+}
+
+// PutQueue creates the queue or replaces its configuration; created says which.
+func (e *Engine) PutQueue(ctx context.Context, ref Ref, cfg QueueConfig, only Condition) (q Queue, created bool, err error) {
+	return e.configure(ctx, ref, only, func(*QueueConfig) (QueueConfig, error) { return cfg, nil })
 }
 
 // ChangeQueue replaces the configuration by what change makes of the present one. An error of change is returned as
-// it is. ifMatch is as in PutQueue. change may be called more than once.
-func (e *Engine) ChangeQueue(ctx context.Context, ref Ref, ifMatch string, change func(QueueConfig) (QueueConfig, error)) (Queue, error) {
-	q, _, err := e.configure(ctx, ref, ifMatch, func(was *QueueConfig) (QueueConfig, error) {
+// it is. change may be called more than once.
+func (e *Engine) ChangeQueue(ctx context.Context, ref Ref, only Condition, change func(QueueConfig) (QueueConfig, error)) (Queue, error) {
+	q, _, err := e.configure(ctx, ref, only, func(was *QueueConfig) (QueueConfig, error) {
 		if was == nil {
-			return QueueConfig{}, notFound(ref)
+			return QueueConfig{}, unlisted(ref)
 		}
 		return change(*was)
 	})
@@ -30,11 +38,11 @@ func (e *Engine) ChangeQueue(ctx context.Context, ref Ref, ifMatch string, chang
 }
 
 // configure replaces what was (nil for a new queue) by next of it.
-func (e *Engine) configure(ctx context.Context, ref Ref, ifMatch string, next func(was *QueueConfig) (QueueConfig, error)) (Queue, bool, error) {
+func (e *Engine) configure(ctx context.Context, ref Ref, only Condition, next func(was *QueueConfig) (QueueConfig, error)) (Queue, bool, error) {
 	if err := validRef(ref); err != nil {
 		return Queue{}, false, err
 	}
-	q, created, err := e.replaceRecord(ctx, ref, ifMatch, next)
+	q, created, err := e.replaceRecord(ctx, ref, only, next)
 	if err != nil {
 		return Queue{}, false, err
 	}
@@ -48,7 +56,7 @@ func (e *Engine) configure(ctx context.Context, ref Ref, ifMatch string, next fu
 	return shown, created, nil
 }
 
-func (e *Engine) replaceRecord(ctx context.Context, ref Ref, ifMatch string, next func(*QueueConfig) (QueueConfig, error)) (*queue, bool, error) {
+func (e *Engine) replaceRecord(ctx context.Context, ref Ref, only Condition, next func(*QueueConfig) (QueueConfig, error)) (*queue, bool, error) {
 	release, err := e.catalog.turn(ctx, ref)
 	if err != nil {
 		return nil, false, err
@@ -59,7 +67,7 @@ func (e *Engine) replaceRecord(ctx context.Context, ref Ref, ifMatch string, nex
 		if err != nil {
 			return nil, false, fromStore(err)
 		}
-		q, err := e.tryReplace(ctx, ref, was, ifMatch, next)
+		q, err := e.tryReplace(ctx, ref, was, only, next)
 		if errors.Is(err, store.ErrConflict) {
 			continue // another node changed it since
 		}
@@ -69,8 +77,8 @@ func (e *Engine) replaceRecord(ctx context.Context, ref Ref, ifMatch string, nex
 
 // tryReplace writes the catalog first and the store's settings after it. When the second fails the next call on the
 // queue repeats it, since the setup with the new revision is refused until then.
-func (e *Engine) tryReplace(ctx context.Context, ref Ref, was *record, ifMatch string, next func(*QueueConfig) (QueueConfig, error)) (*queue, error) {
-	if err := checkMatch(was, ifMatch); err != nil {
+func (e *Engine) tryReplace(ctx context.Context, ref Ref, was *record, only Condition, next func(*QueueConfig) (QueueConfig, error)) (*queue, error) {
+	if err := only.check(was); err != nil {
 		return nil, err
 	}
 	r, err := e.nextRecord(ref, was, next)
@@ -134,13 +142,16 @@ func (e *Engine) putRecord(ctx context.Context, ref Ref, r record) (store.Revisi
 	return rev, nil
 }
 
-func checkMatch(r *record, ifMatch string) error {
+// check holds the condition against what is in the catalog, nil for nothing.
+func (c Condition) check(r *record) error {
 	switch {
-	case ifMatch == "":
+	case c.Absent && r != nil:
+		return conflict("If-None-Match", "The queue exists already; leave out If-None-Match to replace its configuration.")
+	case c.Match == "":
 		return nil
 	case r == nil:
 		return conflict("If-Match", "The queue does not exist; send no If-Match to create it.")
-	case ifMatch != "*" && ifMatch != etag(r.revision):
+	case c.Match != "*" && c.Match != etag(r.revision):
 		return conflict("If-Match", "The configuration was changed since; read it again and repeat.")
 	}
 	return nil

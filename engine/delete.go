@@ -11,7 +11,7 @@ import (
 // DeleteQueue removes the queue for ever. Unless forced it is a conflict while messages remain in it or another
 // queue names it as dead-letter queue. No message that was accepted is lost without force, also not one that is sent
 // at the same moment.
-func (e *Engine) DeleteQueue(ctx context.Context, ref Ref, force bool) error {
+func (e *Engine) DeleteQueue(ctx context.Context, ref Ref, only Condition, force bool) error {
 	release, err := e.catalog.turn(ctx, ref)
 	if err != nil {
 		return err
@@ -22,7 +22,10 @@ func (e *Engine) DeleteQueue(ctx context.Context, ref Ref, force bool) error {
 		return fromStore(err)
 	}
 	if r == nil {
-		return notFound(ref)
+		return unlisted(ref)
+	}
+	if err := only.check(r); err != nil {
+		return err
 	}
 	q := e.install(ref, *r)
 	if !force {
@@ -33,10 +36,13 @@ func (e *Engine) DeleteQueue(ctx context.Context, ref Ref, force bool) error {
 	return e.remove(ctx, q, r)
 }
 
+// byForce completes the advice of a refused deletion.
+const byForce = "delete it with all that is in it (force=true, on the command line --force)"
+
 // mayDelete says why the queue must stay. If it looks empty, it is fenced and looked at again.
 func (e *Engine) mayDelete(ctx context.Context, q *queue, r *record) error {
 	for _, f := range e.catalog.feedersOf(q.ref) {
-		return conflict("", "Queue "+f.ref.Name+" names it as its dead-letter queue; change that one first, or use force.")
+		return conflict("", "Queue "+f.ref.Name+" names it as its dead-letter queue; change that one first, or "+byForce+".")
 	}
 	if err := e.mustBeEmpty(ctx, q); err != nil {
 		return err
@@ -74,8 +80,12 @@ func (e *Engine) mustBeEmpty(ctx context.Context, q *queue) error {
 	if err != nil {
 		return fromStore(fmt.Errorf("count %s: %w", q.ref, err))
 	}
-	if n := stats.Ready + stats.Leased + stats.Delayed + stats.Dead; n > 0 {
-		return conflict("", fmt.Sprintf("The queue still has messages (%d); consume them first, or use force.", n))
+	switch alive := stats.Ready + stats.Leased + stats.Delayed; {
+	case alive > 0:
+		return conflict("", fmt.Sprintf("The queue still has messages (%d); consume them first, or %s.", alive+stats.Dead, byForce))
+	case stats.Dead > 0:
+		return conflict("", fmt.Sprintf("The queue still has dead messages (%d), which nobody can receive; "+
+			"name an existing dead-letter queue for them to move to, or %s.", stats.Dead, byForce))
 	}
 	return nil
 }

@@ -95,6 +95,14 @@ func notFound(ref Ref) *Error {
 	}
 }
 
+// unlisted is notFound for those who look after queues: creating one in order to delete it is no advice.
+func unlisted(ref Ref) *Error {
+	return &Error{
+		Code: CodeNotFound, Outcome: NotApplied,
+		Detail: "There is no queue named " + ref.Name + "; the list of queues has all names.",
+	}
+}
+
 // Shared, since a batch may need many of them.
 var (
 	errLeaseLost = &Error{

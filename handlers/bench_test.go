@@ -160,7 +160,7 @@ func stack(b *testing.B) (*engine.Engine, http.Handler) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = e.Close(b.Context()) })
-	if _, _, err := e.PutQueue(b.Context(), engine.Ref{Tenant: "default", Name: "q"}, engine.DefaultConfig(), ""); err != nil {
+	if _, _, err := e.PutQueue(b.Context(), engine.Ref{Tenant: "default", Name: "q"}, engine.DefaultConfig(), engine.Condition{}); err != nil {
 		b.Fatal(err)
 	}
 	return e, handlers.New(handlers.Config{

@@ -18,7 +18,7 @@ func named(name string) engine.Ref { return engine.Ref{Tenant: tenant, Name: nam
 // put creates or replaces a queue with the default configuration, changed by the given functions.
 func (b *bundle) put(q engine.Ref, changes ...func(*engine.QueueConfig)) engine.Queue {
 	b.Helper()
-	shown, _, err := b.engine.PutQueue(b.Context(), q, configWith(changes...), "")
+	shown, _, err := b.engine.PutQueue(b.Context(), q, configWith(changes...), engine.Condition{})
 	if err != nil {
 		b.Fatalf("put %s: %v", q, err)
 	}

@@ -78,7 +78,7 @@ func deleteLosesNoAcceptedMessage(b *bundle) {
 	var done sync.WaitGroup
 	done.Go(func() {
 		for !finished.Load() {
-			if b.engine.DeleteQueue(b.Context(), ref, false) == nil {
+			if b.engine.DeleteQueue(b.Context(), ref, engine.Condition{}, false) == nil {
 				deleted.Add(1)
 				b.put(ref)
 			}
@@ -101,7 +101,7 @@ func deleteLosesNoAcceptedMessage(b *bundle) {
 func settingsThatDidNotArriveAreRepeated(b *bundle) {
 	failure := func() error { return errors.New("some failure") }
 	b.store.beforeConfig.set(failure)
-	_, _, err := b.engine.PutQueue(b.Context(), ref, engine.DefaultConfig(), "")
+	_, _, err := b.engine.PutQueue(b.Context(), ref, engine.DefaultConfig(), engine.Condition{})
 	if err == nil || engine.ErrorOf(err).Outcome != engine.Unknown {
 		b.Errorf("put whose second half failed: got %v, want an unknown outcome", err)
 	}
@@ -109,7 +109,7 @@ func settingsThatDidNotArriveAreRepeated(b *bundle) {
 
 	// A change, and then a restart before anybody notices.
 	b.store.beforeConfig.set(failure)
-	_, _, err = b.engine.PutQueue(b.Context(), ref, configWith(deadLetters("", 1)), "")
+	_, _, err = b.engine.PutQueue(b.Context(), ref, configWith(deadLetters("", 1)), engine.Condition{})
 	b.wantCode(err, engine.CodeUnavailable)
 	b.restart()
 	b.nack(ref, b.one(ref).Receipt, 0)
@@ -120,7 +120,7 @@ func generationsNobodyKnowsAreDropped(b *bundle) {
 	b.put(ref)
 	b.put(named("other"))
 	b.store.beforeDrop.set(func() error { return errors.New("some failure") })
-	err := b.engine.DeleteQueue(b.Context(), ref, true)
+	err := b.engine.DeleteQueue(b.Context(), ref, engine.Condition{}, true)
 	if err == nil || engine.ErrorOf(err).Outcome != engine.Applied {
 		b.Errorf("delete whose second half failed: got %v, want applied", err)
 	}
@@ -150,17 +150,17 @@ func eTagGuardsChanges(b *bundle) {
 		c.Delay += time.Second
 		return c, nil
 	}
-	changed, err := b.engine.ChangeQueue(b.Context(), ref, old.ETag, change)
+	changed, err := b.engine.ChangeQueue(b.Context(), ref, engine.Condition{Match: old.ETag}, change)
 	if err != nil || changed.ETag == old.ETag || changed.Config.Delay != time.Second {
 		b.Fatalf("change with the present ETag: got %+v, %v", changed, err)
 	}
-	_, err = b.engine.ChangeQueue(b.Context(), ref, old.ETag, change)
+	_, err = b.engine.ChangeQueue(b.Context(), ref, engine.Condition{Match: old.ETag}, change)
 	b.wantCode(err, engine.CodeConflict)
-	_, _, err = b.engine.PutQueue(b.Context(), ref, engine.DefaultConfig(), old.ETag)
+	_, _, err = b.engine.PutQueue(b.Context(), ref, engine.DefaultConfig(), engine.Condition{Match: old.ETag})
 	b.wantCode(err, engine.CodeConflict)
 
 	mine := errors.New("my own")
-	_, err = b.engine.ChangeQueue(b.Context(), ref, "", func(c engine.QueueConfig) (engine.QueueConfig, error) { return c, mine })
+	_, err = b.engine.ChangeQueue(b.Context(), ref, engine.Condition{}, func(c engine.QueueConfig) (engine.QueueConfig, error) { return c, mine })
 	if !errors.Is(err, mine) {
 		b.Errorf("error of the change function: got %v, want it as it is", err)
 	}
@@ -232,7 +232,7 @@ func eventsTellWhatHappened(b *bundle) {
 	mu.Unlock()
 	w.want(time.Second)
 	b.advance(2 * time.Minute)
-	if err := b.engine.DeleteQueue(b.Context(), grave, true); err != nil {
+	if err := b.engine.DeleteQueue(b.Context(), grave, engine.Condition{}, true); err != nil {
 		b.Fatal(err)
 	}
 	synctest.Wait()

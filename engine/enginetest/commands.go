@@ -37,7 +37,7 @@ var commands = map[string]func(*session, command) string{
 func (s *session) create(c command) string {
 	cfg := engine.DefaultConfig()
 	s.settings(c, &cfg)
-	_, created, err := s.engine.PutQueue(s.Context(), s.ref(c), cfg, c.value("if-match"))
+	_, created, err := s.engine.PutQueue(s.Context(), s.ref(c), cfg, engine.Condition{Match: c.value("if-match")})
 	switch {
 	case err != nil:
 		return problem(err)
@@ -50,7 +50,7 @@ func (s *session) create(c command) string {
 // change queue setting=value…: these settings only.
 func (s *session) change(c command) string {
 	s.settings(c, new(engine.QueueConfig)) // they are read even if there is nothing to change
-	_, err := s.engine.ChangeQueue(s.Context(), s.ref(c), c.value("if-match"), func(cfg engine.QueueConfig) (engine.QueueConfig, error) {
+	_, err := s.engine.ChangeQueue(s.Context(), s.ref(c), engine.Condition{Match: c.value("if-match")}, func(cfg engine.QueueConfig) (engine.QueueConfig, error) {
 		s.settings(c, &cfg)
 		return cfg, nil
 	})
@@ -107,7 +107,7 @@ func (s *session) config(c command) string {
 
 // delete queue [force].
 func (s *session) delete(c command) string {
-	if err := s.engine.DeleteQueue(s.Context(), s.ref(c), slices.Contains(c.words[1:], "force")); err != nil {
+	if err := s.engine.DeleteQueue(s.Context(), s.ref(c), engine.Condition{}, slices.Contains(c.words[1:], "force")); err != nil {
 		return problem(err)
 	}
 	return ""

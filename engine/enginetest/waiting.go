@@ -173,7 +173,7 @@ func idleWaitersCostNothing(b *bundle) {
 func waiterOfDeletedQueueIsTold(b *bundle) {
 	b.put(ref)
 	w := b.wait(ref, time.Minute)
-	if err := b.engine.DeleteQueue(b.Context(), ref, false); err != nil {
+	if err := b.engine.DeleteQueue(b.Context(), ref, engine.Condition{}, false); err != nil {
 		b.Fatal(err)
 	}
 	<-w.done
@@ -251,7 +251,7 @@ func undoAfterDeleteIsHarmless(b *bundle) {
 	b.send(ref, "m")
 	for _, again := range []bool{false, true} {
 		got := b.receive(ref, 1)
-		if err := b.engine.DeleteQueue(b.Context(), ref, true); err != nil {
+		if err := b.engine.DeleteQueue(b.Context(), ref, engine.Condition{}, true); err != nil {
 			b.Fatal(err)
 		}
 		if again {

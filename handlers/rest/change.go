@@ -23,7 +23,7 @@ func (a *API) Change(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	match, err := ifMatch(r)
+	only, err := precondition(r)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (a *API) Change(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	q, err := a.engine.ChangeQueue(r.Context(), ref, match, patch.onto)
+	q, err := a.engine.ChangeQueue(r.Context(), ref, only, patch.onto)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 // @Produce json
 // @Param q path string true "Queue name: letters, digits, - and _, at most 80"
 // @Param If-Match header string false "Only if the queue has this ETag; * for one that exists"
+// @Param If-None-Match header string false "* creates the queue only if there is none of this name yet (else 412)"
 // @Param config body QueueConfig false "The configuration"
 // @Success 200 {object} Queue "Changed, or the same"
 // @Success 201 {object} Queue "Created"
@@ -29,7 +30,7 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	match, err := ifMatch(r)
+	only, err := precondition(r)
 	if err != nil {
 		return err
 	}
@@ -41,7 +42,7 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	q, created, err := a.engine.PutQueue(r.Context(), ref, config, match)
+	q, created, err := a.engine.PutQueue(r.Context(), ref, config, only)
 	if err != nil {
 		return err
 	}

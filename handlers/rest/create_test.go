@@ -124,3 +124,34 @@ func members(n int) string {
 	}
 	return strings.Join(list, ",")
 }
+
+func TestIfNoneMatchOnlyCreates(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	srv.Put("/v1/queues/q", `{"delay":"1s"}`, "If-None-Match", "*").Want(http.StatusCreated)
+	srv.Put("/v1/queues/q", `{"delay":"2s"}`, "If-None-Match", "*").Refused(http.StatusPreconditionFailed, "conflict", "If-None-Match")
+	srv.Get("/v1/queues/q").Want(http.StatusOK).Has(`"delay":"1s"`)
+	srv.Put("/v1/queues/q", "", "If-None-Match", `"1"`).Refused(http.StatusBadRequest, "invalid_request", "If-None-Match")
+	srv.Put("/v1/queues/q", "", "If-None-Match", "*", "If-Match", "*").Refused(http.StatusBadRequest, "invalid_request", "If-None-Match")
+}
+
+func TestOnlyOneOfManyCreates(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	const clients = 8
+	statuses := make(chan int, clients)
+	for range clients {
+		go func() { statuses <- srv.Put("/v1/queues/q", "", "If-None-Match", "*").Status }()
+	}
+	created := 0
+	for range clients {
+		if status := <-statuses; status == http.StatusCreated {
+			created++
+		} else if status != http.StatusPreconditionFailed {
+			t.Errorf("a create that lost = %d, want 412", status)
+		}
+	}
+	if created != 1 {
+		t.Errorf("%d of %d clients created the queue, want 1", created, clients)
+	}
+}

@@ -10,6 +10,7 @@ import "net/http"
 // @Tags queues
 // @Produce json
 // @Param q path string true "Queue name"
+// @Param If-Match header string false "Only if the queue has this ETag; * for one that exists"
 // @Param force query bool false "Delete whatever is in it"
 // @Success 204 "Deleted"
 // @Failure default {object} problem.Document
@@ -28,7 +29,11 @@ func (a *API) Delete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.engine.DeleteQueue(r.Context(), ref, force); err != nil {
+	only, err := precondition(r)
+	if err != nil {
+		return err
+	}
+	if err := a.engine.DeleteQueue(r.Context(), ref, only, force); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

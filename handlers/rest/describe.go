@@ -10,7 +10,9 @@ import "net/http"
 // @Tags queues
 // @Produce json
 // @Param q path string true "Queue name"
+// @Param If-None-Match header string false "Answers 304 while the configuration has this ETag, however the counts changed"
 // @Success 200 {object} Queue
+// @Success 304 "The configuration is the same"
 // @Header 200 {string} ETag "Names this state of the configuration"
 // @Failure default {object} problem.Document
 // @Security bearer
@@ -26,6 +28,11 @@ func (a *API) Describe(w http.ResponseWriter, r *http.Request) error {
 	q, err := a.engine.Queue(r.Context(), ref)
 	if err != nil {
 		return err
+	}
+	if unchanged(r, q.ETag) {
+		w.Header().Set("ETag", quoted(q.ETag))
+		w.WriteHeader(http.StatusNotModified)
+		return nil
 	}
 	return replyQueue(w, http.StatusOK, q)
 }

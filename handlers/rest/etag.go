@@ -3,13 +3,48 @@ package rest
 import (
 	"net/http"
 	"strings"
+
+	"github.com/dabba-mq/dabba/engine"
+)
+
+// The headers of preconditions, which are also the fields of the refusals about them.
+const (
+	ifMatchField     = "If-Match"
+	ifNoneMatchField = "If-None-Match"
 )
 
 // quoted is an ETag as the header has it.
 func quoted(etag string) string { return `"` + etag + `"` }
 
-// ifMatch is the request's precondition: "", "*" or an ETag without its quotes. A weak ETag never matches (RFC 9110,
-// section 13.1.1), so it is passed on as it is, to match nothing.
+// precondition is what a request that changes a queue asks of it. A weak ETag never matches (RFC 9110, section 13.1.1),
+// so it is passed on as it is, to match nothing.
+func precondition(r *http.Request) (engine.Condition, error) {
+	absent, err := ifNoneMatch(r)
+	if err != nil {
+		return engine.Condition{}, err
+	}
+	match, err := ifMatch(r)
+	if err != nil {
+		return engine.Condition{}, err
+	}
+	if absent && match != "" {
+		return engine.Condition{}, invalid(ifNoneMatchField, "Give either If-Match or If-None-Match, not both.")
+	}
+	return engine.Condition{Match: match, Absent: absent}, nil
+}
+
+// ifNoneMatch says whether the queue must not exist: of a change, a client can only mean that.
+func ifNoneMatch(r *http.Request) (bool, error) {
+	given := r.Header[ifNoneMatchField]
+	switch {
+	case len(given) == 0:
+		return false, nil
+	case len(given) > 1 || strings.TrimSpace(given[0]) != "*":
+		return false, invalid(ifNoneMatchField, "Give * here, for a queue that must not exist yet; use If-Match for an ETag.")
+	}
+	return true, nil
+}
+
 func ifMatch(r *http.Request) (string, error) {
 	given := r.Header[ifMatchField]
 	switch {
@@ -28,4 +63,17 @@ func ifMatch(r *http.Request) (string, error) {
 		return "", invalid(ifMatchField, "An ETag stands in quotes: give back the queue's ETag header as it was.")
 	}
 	return inner, nil
+}
+
+// unchanged says whether the client has seen this ETag already (RFC 9110, section 13.1.2).
+func unchanged(r *http.Request, etag string) bool {
+	for _, header := range r.Header[ifNoneMatchField] {
+		for tag := range strings.SplitSeq(header, ",") {
+			tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/")
+			if tag == "*" || tag == quoted(etag) {
+				return true
+			}
+		}
+	}
+	return false
 }

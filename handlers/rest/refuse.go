@@ -28,9 +28,6 @@ var statuses = map[engine.Code]int{
 	engine.CodeStorageFull:          http.StatusInsufficientStorage,
 }
 
-// ifMatchField is the field of a conflict that is about the request's precondition, which HTTP answers with 412.
-const ifMatchField = "If-Match"
-
 // Refuse answers err as a problem and logs it when it is the server's fault. The client sees the detail of an
 // [engine.Error], never its cause.
 func (a *API) Refuse(w http.ResponseWriter, r *http.Request, err error) {
@@ -61,7 +58,7 @@ func (a *API) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func statusOf(e *engine.Error) int {
-	if e.Code == engine.CodeConflict && e.Field == ifMatchField {
+	if e.Code == engine.CodeConflict && (e.Field == ifMatchField || e.Field == ifNoneMatchField) {
 		return http.StatusPreconditionFailed
 	}
 	if status, ok := statuses[e.Code]; ok {
