@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,7 @@ type benchOptions struct {
 	client      clientOptions
 	connections int
 	size        int
-	duration    time.Duration
+	duration    span
 	rounds      int
 	depth       int
 	parent      string
@@ -33,12 +34,12 @@ type benchOptions struct {
 }
 
 func newBench(p program) *cobra.Command {
-	var o benchOptions
+	o := benchOptions{duration: spanOf(2 * time.Second)}
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure a server against an empty HTTP handler",
-		Long: `Measure how many messages a second a server takes and gives, and what that costs it. Without --url a server is started
-for it, on a folder of its own.
+		Long: `Measure how many messages a second a server takes and gives, and what that costs it. A server is started for it, on a
+folder of its own. Only when --url is given one that runs already is loaded instead; ` + envName("url") + ` does not count here.
 
 Every phase takes turns with a handler (chi and encoding/json, in a process of its own) that only reads and decodes one
 message, so that the ratio between the two says what queueing and durability cost on this machine, whatever it is doing
@@ -52,6 +53,13 @@ the rounds.`,
 			if o.serveEmpty {
 				return serveEmpty(cmd.Context(), p)
 			}
+			// Loading a server is not done by accident: a variable meant for the other commands does not choose it.
+			given := cmd.Flags().Changed("url")
+			if !given {
+				if err := cmd.Flags().Set("url", defaultURL); err != nil {
+					return err
+				}
+			}
 			c, err := o.client.client(p, cmd)
 			if err != nil {
 				return err
@@ -59,21 +67,15 @@ the rounds.`,
 			if err := o.check(c); err != nil {
 				return err
 			}
-			given := cmd.Flags().Changed("url")
-			if err := o.run(cmd.Context(), p, c, given); err != nil {
-				if errors.Is(err, context.Canceled) {
-					return errors.New("interrupted")
-				}
-				return err
-			}
-			return nil
+			return o.explain(c, o.run(cmd.Context(), p, c, given))
 		},
 	}
-	o.client.register(cmd)
 	f := cmd.Flags()
+	f.StringVar(&o.client.url, "url", "", "`address` of a server to load instead of starting one")
+	f.StringVar(&o.client.token, "token", "", "bearer `token` for that server ("+envName("token")+")")
 	f.IntVar(&o.connections, "connections", 64, "connections that send requests, one at a time each")
 	f.IntVar(&o.size, "size", 1024, "bytes of a message's body")
-	f.DurationVar(&o.duration, "duration", 2*time.Second, "how long each phase of each round lasts")
+	f.Var(&o.duration, "duration", "how long each phase of each round lasts")
 	f.IntVar(&o.rounds, "rounds", 5, "how often the phases are repeated")
 	f.IntVar(&o.depth, "depth", 0, "also compare receiving at a backlog of this many messages with a backlog of 1000")
 	f.StringVar(&o.parent, "dir", "", "`folder` to make the started server's data folder in (default: the system's for temporary files)")
@@ -91,8 +93,8 @@ func (o *benchOptions) check(c *client) error {
 		return usagef("--connections is from 1 to 10000, not %d", o.connections)
 	case o.size < 1 || o.size > 1<<20:
 		return usagef("--size is from 1 to %d, not %d", 1<<20, o.size)
-	case o.duration < 10*time.Millisecond:
-		return usagef("--duration is at least 10ms, not %v", o.duration)
+	case o.duration.value < 10*time.Millisecond:
+		return usagef("--duration is at least 10ms, not %s", &o.duration)
 	case o.rounds < 1:
 		return usagef("--rounds is at least 1, not %d", o.rounds)
 	case o.depth < 0:
@@ -103,9 +105,20 @@ func (o *benchOptions) check(c *client) error {
 	return nil
 }
 
+// explain says what to do about a run that failed.
+func (o *benchOptions) explain(c *client, err error) error {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return errors.New("interrupted")
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("no server answers at %s: start one with dabba serve, or leave --url out to measure one started for it", c.base)
+	}
+	return err
+}
+
 // run measures, either the server the client points to or one of its own.
 func (o *benchOptions) run(ctx context.Context, p program, c *client, given bool) error {
-	phases := time.Duration(o.rounds+1) * 8 * o.duration
+	phases := time.Duration(o.rounds+1) * 8 * o.duration.value
 	filling := time.Duration(o.depth/2000) * time.Second // a server slower than this is not worth waiting for
 	ctx, cancel := context.WithTimeoutCause(ctx, phases+filling+benchSlack, errors.New("the server is too slow: the run took too long"))
 	defer cancel()
@@ -122,6 +135,8 @@ func (o *benchOptions) run(ctx context.Context, p program, c *client, given bool
 		}
 		defer server.stop()
 		c.base, c.token = server.base, ""
+	} else {
+		fmt.Fprintf(p.errOut, "dabba: loading the server at %s\n", c.base)
 	}
 	b := &bench{options: o, client: c, server: server, handler: handler, progress: p.errOut, name: "bench-" + rand.Text()[:8]}
 	report, err := b.all(ctx)

@@ -75,7 +75,7 @@ func (b *bench) depth(ctx context.Context, toServer *load) (*depthReport, error)
 
 func (b *bench) steady(ctx context.Context, l *load, queue string) (measured, error) {
 	requests := newRequests(l, queue, b.options.size)
-	return b.server.measure(ctx, l, b.options.duration, func(w *wire) (int, error) {
+	return b.server.measure(ctx, l, b.options.duration.value, func(w *wire) (int, error) {
 		n, err := requests.receiveAndAck(w)
 		if err != nil {
 			return 0, err

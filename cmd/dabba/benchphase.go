@@ -41,7 +41,7 @@ func (b *bench) all(ctx context.Context) (*benchReport, error) {
 
 	report := newBenchReport(o)
 	for round := range o.rounds + 1 {
-		d := o.duration
+		d := o.duration.value
 		if round == 0 {
 			d = max(d/4, 10*time.Millisecond)
 			b.say("warming up")

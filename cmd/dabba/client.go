@@ -21,6 +21,8 @@ import (
 )
 
 const (
+	// defaultURL is where dabba serve listens unless told otherwise.
+	defaultURL = "http://127.0.0.1:8080"
 	// dialTime is how long connecting may take; an answer may take as long as it likes, since receives wait.
 	dialTime = 10 * time.Second
 	// maxAnswer bounds what is read of one answer: more than any receive gives.
@@ -38,7 +40,7 @@ type clientOptions struct {
 
 func (o *clientOptions) register(cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
-	f.StringVar(&o.url, "url", "http://127.0.0.1:8080", "`address` of the server ("+envName("url")+")")
+	f.StringVar(&o.url, "url", defaultURL, "`address` of the server ("+envName("url")+")")
 	f.StringVar(&o.token, "token", "", "bearer `token` ("+envName("token")+")")
 }
 
@@ -89,15 +91,13 @@ type answerError struct {
 	Code       string `json:"code"`
 	Title      string `json:"title"`
 	Detail     string `json:"detail"`
+	Field      string `json:"field"`
 	Outcome    string `json:"outcome"`
 	retryAfter time.Duration
 }
 
 func (e *answerError) Error() string {
-	switch e.Code {
-	case "unauthenticated":
-		return e.Detail + ` (give a token with --token or ` + envName("token") + `)`
-	case "":
+	if e.Code == "" {
 		return fmt.Sprintf("the server answered %d %s: is --url that of a Dabba server?", e.Status, http.StatusText(e.Status))
 	}
 	return e.Detail
@@ -175,7 +175,11 @@ func (c *client) once(ctx context.Context, r request, content []byte, out any) e
 		return fmt.Errorf("read the answer: %w", err)
 	}
 	if resp.StatusCode >= http.StatusMultipleChoices {
-		return problemOf(resp, answer)
+		e := problemOf(resp, answer)
+		if e.Code == "unauthenticated" && c.token == "" {
+			e.Detail = "The server wants a token: give one with --token or " + envName("token") + "; dabba token issues one."
+		}
+		return e
 	}
 	if out == nil || len(answer) == 0 {
 		return nil
@@ -186,7 +190,7 @@ func (c *client) once(ctx context.Context, r request, content []byte, out any) e
 	return nil
 }
 
-func problemOf(resp *http.Response, answer []byte) error {
+func problemOf(resp *http.Response, answer []byte) *answerError {
 	e := &answerError{}
 	if err := json.Unmarshal(answer, e); err != nil || e.Detail == "" {
 		e = &answerError{}

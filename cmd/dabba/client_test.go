@@ -87,7 +87,7 @@ func TestCallDoesNotRepeat(t *testing.T) {
 		"without a key":      {"", answer(503, busy), "busy"},
 		"cut, without a key": {"", cut, "reach the server at http://127.0.0.1"},
 		"refused for good":   {"k", answer(422, `{"status":422,"code":"idempotency_key_reused","detail":"other content"}`), "other content"},
-		"no token":           {"k", answer(401, `{"code":"unauthenticated","detail":"no token"}`), "no token (give a token with --token or DABBA_TOKEN)"},
+		"no token":           {"k", answer(401, `{"code":"unauthenticated","detail":"No token."}`), "The server wants a token: give one with --token or DABBA_TOKEN; dabba token issues one."},
 		"another program":    {"k", answer(404, "<html>nothing here"), "404 Not Found: is --url that of a Dabba server?"},
 		"garbage":            {"k", answer(200, "<html>hello"), "does not answer like a Dabba server"},
 	}

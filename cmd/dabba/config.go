@@ -44,7 +44,7 @@ func (p program) fromEnv(flags *pflag.FlagSet) error {
 	}
 	return eachSetting(k, func(name, value string) error {
 		if err := setDefault(flags, name, value); err != nil {
-			return usagef("%s: %w", envName(name), err)
+			return usagef("%s: %w", envName(name), valueError(err))
 		}
 		return nil
 	})
@@ -67,7 +67,7 @@ func fromFile(flags *pflag.FlagSet, path string) error {
 			return usagef("config file %s: unknown key %q: the keys are the flags of dabba serve, like data or auth-keys", path, name)
 		}
 		if err := setDefault(flags, flag, value); err != nil {
-			return usagef("config file %s: %s: %w", path, name, err)
+			return usagef("config file %s: %s: %w", path, name, valueError(err))
 		}
 		return nil
 	})

@@ -8,6 +8,7 @@ import "os"
 
 func main() {
 	os.Exit(run(program{
+		name:   os.Args[0],
 		in:     os.Stdin,
 		out:    os.Stdout,
 		errOut: os.Stderr,

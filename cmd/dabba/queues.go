@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/go-json-experiment/json"
@@ -202,7 +203,7 @@ func printConfig(w io.Writer, prefix string, config jsontext.Value) error {
 }
 
 type createOptions struct {
-	visibility, delay, retention, wait string
+	visibility, delay, retention, wait span
 	maxReceives                        uint32
 	deadLetter                         string
 	config                             string
@@ -229,15 +230,12 @@ func newQueuesCreate(p program, o *queuesOptions) *cobra.Command {
 			}
 			put := request{method: http.MethodPut, path: queuePath(args[0], ""), body: config, repeat: create.replace}
 			if !create.replace {
-				if err := absent(cmd.Context(), c, args[0]); err != nil {
-					return err
-				}
 				// Not repeated: the second try could find the queue that the first one made.
 				put.header = http.Header{"If-None-Match": {"*"}}
 			}
 			var answer jsontext.Value
 			if err := c.call(cmd.Context(), put, &answer); err != nil {
-				return explainCreate(args[0], err)
+				return create.explain(args[0], err)
 			}
 			if o.json {
 				return printJSON(p.out, answer)
@@ -247,10 +245,10 @@ func newQueuesCreate(p program, o *queuesOptions) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&create.visibility, "visibility", "", "how long a received message is hidden from others, like 30s")
-	f.StringVar(&create.delay, "delay", "", "how long a new message is held back")
-	f.StringVar(&create.retention, "retention", "", "how long a message may stay, like 96h")
-	f.StringVar(&create.wait, "wait", "", "how long a receive waits for messages")
+	f.Var(&create.visibility, "visibility", "how long a received message is hidden from others, like 30s")
+	f.Var(&create.delay, "delay", "how long a new message is held back")
+	f.Var(&create.retention, "retention", "how long a message may stay, like 4d")
+	f.Var(&create.wait, "wait", "how long a receive waits for messages")
 	f.Uint32Var(&create.maxReceives, "max-receives", 0, "deliveries after which a message is dead (0: no limit)")
 	f.StringVar(&create.deadLetter, "dead-letter", "", "`queue` that takes dead messages")
 	f.StringVar(&create.config, "settings", "", "`file` with all settings as JSON, - for standard input; the other flags change them")
@@ -258,28 +256,34 @@ func newQueuesCreate(p program, o *queuesOptions) *cobra.Command {
 	return cmd
 }
 
-// explainCreate says what to do about a queue that is there: creating it again would quietly reset its settings.
-func explainCreate(name string, err error) error {
+// explain says what to do about a queue that is there, which creating it again would quietly reset, and about a setting
+// that the server refused.
+func (o *createOptions) explain(name string, err error) error {
 	if a, ok := errors.AsType[*answerError](err); ok && a.Status == http.StatusPreconditionFailed {
-		return existsAlready(name)
+		return fmt.Errorf("the queue %s exists already: --replace gives it these settings", name)
+	}
+	given := flagsOf{}
+	for field, flag := range o.spans() {
+		if flag.text != "" {
+			given[field] = field
+		}
+	}
+	if o.maxReceives > 0 {
+		given["retry.max_receives"] = "max-receives"
+	}
+	if o.deadLetter != "" {
+		given["dead_letter.queue"] = "dead-letter"
+	}
+	err = given.blame(err)
+	if a, ok := errors.AsType[*answerError](err); ok && !isUsage(err) && !strings.Contains(a.Detail, a.Field) {
+		return fmt.Errorf("%s: %w", a.Field, err) // it came from --settings
 	}
 	return err
 }
 
-func existsAlready(name string) error {
-	return fmt.Errorf("the queue %s exists already: --replace gives it these settings", name)
-}
-
-// absent asks servers that do not know If-None-Match whether the queue exists.
-func absent(ctx context.Context, c *client, name string) error {
-	err := c.call(ctx, request{method: http.MethodGet, path: queuePath(name, ""), repeat: true}, nil)
-	if err == nil {
-		return existsAlready(name)
-	}
-	if a, ok := errors.AsType[*answerError](err); ok && a.Code == "not_found" {
-		return nil
-	}
-	return err
+// spans are the settings that are lengths of time, by their name, which is also that of their flag.
+func (o *createOptions) spans() map[string]span {
+	return map[string]span{"visibility": o.visibility, "delay": o.delay, "retention": o.retention, "wait": o.wait}
 }
 
 func (o *createOptions) settings(p program) (map[string]any, error) {
@@ -299,11 +303,9 @@ func (o *createOptions) settings(p program) (map[string]any, error) {
 			return nil, usagef("--settings %s is not a JSON object: %w", o.config, err)
 		}
 	}
-	for name, value := range map[string]string{
-		"visibility": o.visibility, "delay": o.delay, "retention": o.retention, "wait": o.wait,
-	} {
-		if value != "" {
-			config[name] = value
+	for name, value := range o.spans() {
+		if value.text != "" {
+			config[name] = value.text
 		}
 	}
 	if o.maxReceives > 0 {
@@ -341,7 +343,7 @@ func newQueuesDelete(p program, o *queuesOptions) *cobra.Command {
 				query: url.Values{"force": {strconv.FormatBool(force)}},
 			}, nil)
 			if err != nil {
-				return adviseOnQueue(args[0], err)
+				return adviseOnDelete(args[0], err)
 			}
 			if o.json {
 				return nil
@@ -352,6 +354,18 @@ func newQueuesDelete(p program, o *queuesOptions) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "delete it with its messages")
 	return cmd
+}
+
+// adviseOnDelete says what to do about a queue that is not there or must stay.
+func adviseOnDelete(name string, err error) error {
+	a, ok := errors.AsType[*answerError](err)
+	switch {
+	case ok && a.Code == "not_found":
+		return fmt.Errorf("there is no queue %q: dabba queues list shows those there are", name)
+	case ok && a.Code == "conflict":
+		return fmt.Errorf("%w (dabba queues delete %s --force does it all the same, and its messages are lost)", err, name)
+	}
+	return err
 }
 
 // printJSON prints a value for people and programs.

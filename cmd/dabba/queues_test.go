@@ -8,44 +8,35 @@ import (
 	"testing"
 )
 
-// TestCreateDoesNotReplace plays the server for dabba queues create: whatever it answers, the settings of a queue that
-// exists must stay as they are.
+// TestCreateDoesNotReplace plays the server for dabba queues create: whatever it answers, there is one request, which
+// leaves the settings of a queue that exists as they are.
 func TestCreateDoesNotReplace(t *testing.T) {
 	t.Parallel()
-	problem := func(status int, code, detail string) func(http.ResponseWriter) {
-		return answer(status, `{"code":"`+code+`","detail":"`+detail+`"}`)
-	}
 	tests := map[string]struct {
-		get, put func(http.ResponseWriter)
-		want     string
+		answer func(http.ResponseWriter)
+		want   string
 	}{
-		"it exists":            {answer(200, `{}`), problem(412, "conflict", "It exists."), "the queue q exists already: --replace"},
-		"made meanwhile":       {problem(404, "not_found", "No queue."), problem(412, "conflict", "It exists."), "the queue q exists already: --replace"},
-		"lost on the way back": {problem(404, "not_found", "No queue."), answer(503, busy), "busy"},
+		"it exists":            {answer(412, `{"code":"conflict","detail":"It exists."}`), "the queue q exists already: --replace"},
+		"it may not":           {answer(403, `{"code":"forbidden","detail":"It needs the scope queues:manage:q."}`), "needs the scope"},
+		"lost on the way back": {answer(503, busy), "busy"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			puts := 0
+			requests := 0
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Method == http.MethodGet {
-					tt.get(w)
-					return
+				requests++
+				if got := r.Header.Get("If-None-Match"); r.Method != http.MethodPut || got != "*" {
+					t.Errorf("%s with If-None-Match %q, want a PUT with *", r.Method, got)
 				}
-				puts++
-				if got := r.Header.Get("If-None-Match"); got != "*" {
-					t.Errorf("%s with If-None-Match %q, want *", r.Method, got)
-				}
-				tt.put(w)
+				tt.answer(w)
 			}))
 			defer server.Close()
 			var said bytes.Buffer
 			p := program{in: strings.NewReader(""), out: &said, errOut: &said}
-			if code := run(p, []string{"queues", "create", "q", "--url", server.URL}); code != exitFailed {
-				t.Errorf("run = %d, want %d", code, exitFailed)
-			}
-			if !strings.Contains(said.String(), tt.want) || puts > 1 {
-				t.Errorf("said %q after %d PUTs, want %q after at most one", &said, puts, tt.want)
+			code := run(p, []string{"queues", "create", "q", "--url", server.URL})
+			if code != exitFailed || !strings.Contains(said.String(), tt.want) || requests != 1 {
+				t.Errorf("run = %d after %d requests, said %q; want %d after one, and %q", code, requests, &said, exitFailed, tt.want)
 			}
 		})
 	}
@@ -70,22 +61,5 @@ func TestCreateReplaces(t *testing.T) {
 	p := program{in: strings.NewReader(""), out: &said, errOut: &said}
 	if code := run(p, []string{"queues", "create", "q", "--replace", "--url", server.URL}); code != exitFine || tries != 2 {
 		t.Errorf("run = %d after %d tries, want %d after 2; it said %q", code, tries, exitFine, &said)
-	}
-}
-
-// TestCreateNeedsToKnow: a server that will not say whether the queue exists has not said that it does not.
-func TestCreateNeedsToKnow(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet && r.Header.Get("If-None-Match") != "*" {
-			t.Errorf("%s without a condition", r.Method)
-		}
-		answer(403, `{"code":"forbidden","detail":"this needs the scope queues:manage:q"}`)(w)
-	}))
-	defer server.Close()
-	var said bytes.Buffer
-	p := program{in: strings.NewReader(""), out: &said, errOut: &said}
-	if code := run(p, []string{"queues", "create", "q", "--url", server.URL}); code != exitFailed || !strings.Contains(said.String(), "this needs the scope") {
-		t.Errorf("run = %d, said %q; want %d and the scope that is missing", code, &said, exitFailed)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,14 +14,14 @@ import (
 )
 
 // followWait is how long one request of --follow waits, unless --wait says otherwise.
-const followWait = "20s"
+const followWait = 20 * time.Second
 
 type receiveOptions struct {
 	client      clientOptions
 	queue       string
 	most        int
-	wait        string
-	visibility  string
+	wait        span
+	visibility  span
 	ack, follow bool
 	raw         bool
 }
@@ -53,8 +54,8 @@ visibility ends; with it each batch is acknowledged after it was printed.`,
 	f := cmd.Flags()
 	f.StringVar(&o.queue, "queue", "", "`name` of the queue")
 	f.IntVar(&o.most, "max", 1, "most messages in one request, up to 1000")
-	f.StringVar(&o.wait, "wait", "", "wait this long for the first message, like 20s (default: the queue's setting)")
-	f.StringVar(&o.visibility, "visibility", "", "hide the messages from others for this long (default: the queue's setting)")
+	f.Var(&o.wait, "wait", "wait this long for the first message, like 20s (default: the queue's setting)")
+	f.Var(&o.visibility, "visibility", "hide the messages from others for this long (default: the queue's setting)")
 	f.BoolVar(&o.ack, "ack", false, "acknowledge the messages once they are printed")
 	f.BoolVar(&o.follow, "follow", false, "go on until interrupted")
 	f.BoolVar(&o.raw, "raw", false, "print bodies only, a newline after each")
@@ -69,8 +70,8 @@ type incoming struct {
 }
 
 func (o *receiveOptions) run(ctx context.Context, p program, c *client) error {
-	if o.follow && o.wait == "" {
-		o.wait = followWait
+	if o.follow && o.wait.text == "" {
+		o.wait = spanOf(followWait)
 	}
 	for {
 		err := o.once(ctx, p, c)
@@ -96,10 +97,10 @@ func (o *receiveOptions) once(ctx context.Context, p program, c *client) error {
 			Max        int    `json:"max"`
 			Wait       string `json:"wait,omitzero"`
 			Visibility string `json:"visibility,omitzero"`
-		}{o.most, o.wait, o.visibility},
+		}{o.most, o.wait.text, o.visibility.text},
 	}, &answer)
 	if err != nil {
-		return adviseOnQueue(o.queue, err)
+		return adviseOnQueue(o.queue, flagsOf{"wait": "wait", "visibility": "visibility"}.blame(err))
 	}
 	receipts := make([]string, 0, len(answer.Messages))
 	for _, value := range answer.Messages {

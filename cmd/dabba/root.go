@@ -22,6 +22,8 @@ const (
 
 // program is what a command may touch of the process around it.
 type program struct {
+	// name is what it was called as: where a person finds it again.
+	name        string
 	in          io.Reader
 	out, errOut io.Writer
 	env         []string
@@ -35,6 +37,11 @@ func (e *usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
+func isUsage(err error) bool {
+	_, ok := errors.AsType[*usageError](err)
+	return ok
+}
+
 // run executes one command line and returns its exit code.
 func run(p program, args []string) int {
 	ctx, cancel := untilSignal()
@@ -46,7 +53,7 @@ func run(p program, args []string) int {
 		return exitFine
 	}
 	fmt.Fprintf(p.errOut, "dabba: %s\n", oneLine(err))
-	if _, ok := errors.AsType[*usageError](err); ok {
+	if isUsage(err) {
 		return exitUsage
 	}
 	return exitFailed
@@ -96,7 +103,7 @@ func newRoot(p program) *cobra.Command {
 	root.SetOut(p.out)
 	root.SetErr(p.errOut)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%w: %s --help lists the flags", err, cmd.CommandPath())
+		return usagef("%w: %s --help lists the flags", flagError(err), cmd.CommandPath())
 	})
 	root.AddCommand(
 		newServe(p),

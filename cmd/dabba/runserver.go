@@ -83,7 +83,7 @@ func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, ope
 		servers.serve(l, handlers.NewServer(handlers.NewAdmin(config), log))
 		admin = baseURL(l)
 	}
-	if _, err := io.WriteString(p.out, banner(o, baseURL(public), admin, verifier != nil, e.StoreInfo().Promise)); err != nil {
+	if _, err := io.WriteString(p.out, banner(o, p.command(), baseURL(public), admin, verifier != nil, e.StoreInfo().Promise)); err != nil {
 		log.Debug("nobody reads what is printed", slog.Any("error", err))
 	}
 

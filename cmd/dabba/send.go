@@ -29,7 +29,7 @@ const (
 type sendOptions struct {
 	client     clientOptions
 	queue      string
-	delay      string
+	delay      span
 	attributes map[string]string
 	lines      bool
 }
@@ -59,7 +59,7 @@ that nothing is sent twice.`,
 	o.client.register(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.queue, "queue", "", "`name` of the queue")
-	f.StringVar(&o.delay, "delay", "", "hold the messages back for this long, like 30s")
+	f.Var(&o.delay, "delay", "hold the messages back for this long, like 30s")
 	f.StringToStringVar(&o.attributes, "attribute", nil, "`name=value` to send with each message; may be repeated")
 	f.BoolVar(&o.lines, "lines", false, "each line of each file is a message, not each file")
 	return cmd
@@ -78,7 +78,7 @@ type outgoing struct {
 }
 
 func (o *sendOptions) message(body []byte, origin string) outgoing {
-	m := outgoing{Attributes: o.attributes, Delay: o.delay, origin: origin, size: len(body)}
+	m := outgoing{Attributes: o.attributes, Delay: o.delay.text, origin: origin, size: len(body)}
 	if utf8.Valid(body) {
 		m.Body = new(string(body))
 	} else {
@@ -93,32 +93,44 @@ func (o *sendOptions) run(ctx context.Context, p program, c *client, files []str
 		return err
 	}
 	s := &sender{client: c, queue: o.queue, progress: bar, errOut: p.errOut, run: rand.Text()}
-	ctx, cancel := context.WithCancel(ctx)
+	reading, cancel := context.WithCancel(ctx)
 	defer cancel()
 	messages := make(chan outgoing, batchMessages)
 	read := make(chan error, 1)
 	go func() {
 		defer close(messages)
-		read <- o.read(ctx, p, files, messages)
+		read <- o.read(reading, p, files, messages)
 	}()
-	err = s.all(ctx, messages)
+	err = s.all(reading, messages)
 	cancel()
 	bar.finish()
 	if err == nil {
 		err = <-read
 	}
-	fmt.Fprintf(p.errOut, "%d messages sent to %s\n", s.sent, o.queue)
+	if err == nil && s.batches == 0 {
+		err = s.queueExists(ctx)
+	}
+	fmt.Fprintf(p.errOut, "%s sent to %s\n", messageCount(s.sent), o.queue)
 	switch {
 	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("interrupted after %d messages", s.sent)
+		return fmt.Errorf("interrupted after %s", messageCount(s.sent))
 	case err != nil && s.sent > 0:
-		return fmt.Errorf("stopped after %d messages: %w", s.sent, err)
+		return fmt.Errorf("stopped after %s: %w", messageCount(s.sent), err)
 	case err != nil:
 		return err
+	case s.refused > 0 && s.sent == 0:
+		return fmt.Errorf("nothing was sent: %s refused", messageCount(s.refused))
 	case s.refused > 0:
-		return fmt.Errorf("%d messages were refused, the others were sent", s.refused)
+		return fmt.Errorf("%s refused, the others were sent", messageCount(s.refused))
 	}
 	return nil
+}
+
+func messageCount(n int) string {
+	if n == 1 {
+		return "1 message"
+	}
+	return strconv.Itoa(n) + " messages"
 }
 
 // read puts all messages into the channel.
@@ -178,6 +190,9 @@ func put(ctx context.Context, out chan<- outgoing, m outgoing) error {
 		return ctx.Err()
 	}
 }
+
+// sendFlags are behind fields of every message.
+var sendFlags = flagsOf{"delay": "delay", "attributes": "attribute"}
 
 // sender sends batches, one after the other, so that the order is kept.
 type sender struct {
@@ -241,7 +256,7 @@ func (s *sender) batch(ctx context.Context, batch []outgoing) error {
 		key: s.run + "-" + strconv.Itoa(s.batches),
 	}, &answer)
 	if err != nil {
-		return adviseOnQueue(s.queue, err)
+		return adviseOnQueue(s.queue, sendFlags.blame(err))
 	}
 	if len(answer.Results) != len(batch) {
 		return fmt.Errorf("the server answered %d results for %d messages", len(answer.Results), len(batch))
@@ -252,11 +267,25 @@ func (s *sender) batch(ctx context.Context, batch []outgoing) error {
 			s.sent++
 			continue
 		}
+		// What a flag gave is the same in all messages, so it will not get better.
+		if err := sendFlags.blame(r.Error); isUsage(err) {
+			return err
+		}
 		if s.refused++; s.refused <= refusalsShown {
 			fmt.Fprintf(s.errOut, "dabba: %s was refused: %s\n", batch[i].origin, r.Error.Detail)
 		}
 	}
 	return nil
+}
+
+// queueExists asks for the queue when there was nothing to send, so that a misspelled name is a mistake all the same.
+// A token that may send only is not told, and need not be.
+func (s *sender) queueExists(ctx context.Context) error {
+	err := s.client.call(ctx, request{method: http.MethodGet, path: queuePath(s.queue, ""), repeat: true}, nil)
+	if a, ok := errors.AsType[*answerError](err); ok && a.Code == "forbidden" {
+		return nil
+	}
+	return adviseOnQueue(s.queue, err)
 }
 
 // adviseOnQueue adds to an error what to do about a queue that is not there.

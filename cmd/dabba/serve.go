@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -128,9 +129,12 @@ func (o *serveOptions) check(inlineKeys bool) (slog.Level, error) {
 
 // checkAddress refuses to be open to other machines by accident.
 func (o *serveOptions) checkAddress(flag, addr string, authenticated bool) error {
-	host, _, err := net.SplitHostPort(addr)
+	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return usagef("%s is host:port, like 127.0.0.1:8080, not %q", flag, addr)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return usagef("%s %s: the port is a number from 0 to 65535, not %q", flag, addr, port)
 	}
 	if authenticated || o.insecure || isLoopback(host) {
 		return nil
@@ -187,8 +191,19 @@ func redact(value string) string {
 	return u.Redacted()
 }
 
-// banner says to the person who started the server what to do next.
-func banner(o serveOptions, base, admin string, authenticated bool, promise string) string {
+// command is what to type to run this program again.
+func (p program) command() string {
+	switch {
+	case p.name == "":
+		return "dabba"
+	case strings.Contains(p.name, "/go-build"): // go run removes its binary in the end
+		return "go run ./cmd/dabba"
+	}
+	return p.name
+}
+
+// banner says to the person who started the server what to do next; command is how to run this program.
+func banner(o serveOptions, command, base, admin string, authenticated bool, promise string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Dabba %s is ready.\n\n", version())
 	fmt.Fprintf(&b, "  API    %s/v1\n", base)
@@ -207,7 +222,7 @@ func banner(o serveOptions, base, admin string, authenticated bool, promise stri
 		if key == "" {
 			key = "KEYFILE"
 		}
-		fmt.Fprintf(&b, "  TOKEN=$(dabba token --key %s --sub me --scope 'admin:*:*')\n", key)
+		fmt.Fprintf(&b, "  TOKEN=$(%s token --key %s --sub me --scope 'admin:*:*')\n", command, key)
 		header = ` -H "Authorization: Bearer $TOKEN"`
 	}
 	fmt.Fprintf(&b, "  curl%s -X PUT %s/v1/queues/hello\n", header, base)

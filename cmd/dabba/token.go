@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 func newToken(p program) *cobra.Command {
 	var keyFile string
 	var g auth.Grant
+	ttl := spanOf(time.Hour)
 	cmd := &cobra.Command{
 		Use:   "token",
 		Short: "Issue a token with the server's own key and print it",
@@ -23,13 +25,17 @@ A scope is <resource>:<action>:<name pattern>; several are separated by spaces:
   queues:send:orders-*   queues: send, receive, read, manage
   topics:read:*          topics: produce, consume, read, manage
   admin:*:*              everything`,
-		Example: `  head -c 32 /dev/urandom | base64 > dabba.key
+		Example: `  (umask 077; head -c 48 /dev/urandom | base64 > dabba.key)
   dabba token --key dabba.key --sub worker-7 --scope "queues:receive:orders queues:send:mails" --ttl 12h`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := p.fromEnv(cmd.Flags()); err != nil {
 				return err
 			}
+			if strings.TrimSpace(g.Scope) == "" {
+				return usagef("a token without a scope may do nothing: give --scope, like \"queues:send:orders\", or admin:*:* for everything")
+			}
+			g.TTL = ttl.value
 			key, err := p.signingKey(keyFile)
 			if err != nil {
 				return err
@@ -38,8 +44,8 @@ A scope is <resource>:<action>:<name pattern>; several are separated by spaces:
 			if err != nil {
 				return usagef("issue a token: %w", err)
 			}
-			if g.Scope == "" {
-				fmt.Fprintln(p.errOut, "dabba: note: without --scope this token may do nothing")
+			if g.Subject == "" {
+				fmt.Fprintln(p.errOut, "dabba: note: without --sub nobody can tell whose token this is")
 			}
 			_, err = fmt.Fprintln(p.out, token)
 			return err
@@ -50,7 +56,7 @@ A scope is <resource>:<action>:<name pattern>; several are separated by spaces:
 	f.StringVar(&g.Subject, "sub", "", "who the token is for")
 	f.StringVar(&g.Scope, "scope", "", "what the token allows, separated by spaces")
 	f.StringVar(&g.Tenant, "tenant", "", "namespace of the token (default \"default\")")
-	f.DurationVar(&g.TTL, "ttl", time.Hour, "how long the token is valid")
+	f.Var(&ttl, "ttl", "how long the token is valid, like 12h or 30d")
 	f.StringVar(&g.Issuer, "jwt-issuer", "", "its iss, if the server asks for one")
 	f.StringVar(&g.Audience, "jwt-audience", "", "its aud, if the server asks for one")
 	return cmd
