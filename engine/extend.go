@@ -13,6 +13,7 @@ func (e *Engine) Extend(ctx context.Context, ref Ref, items []ExtendItem) ([]Ite
 	d, err := e.settle(ctx, ref, settling{
 		verb: "extend", n: len(items), strict: true,
 		receipt: func(i int) string { return items[i].Receipt },
+		refused: func(i int) *Error { return items[i].Refused },
 		item: func(_ *QueueConfig, i int, _ receipt) (store.SettleItem, *Error) {
 			v := items[i].Visibility
 			if v < 0 || v > MaxDuration {

@@ -14,6 +14,7 @@ func (e *Engine) Nack(ctx context.Context, ref Ref, items []NackItem) ([]ItemRes
 	d, err := e.settle(ctx, ref, settling{
 		verb: "nack", n: len(items),
 		receipt: func(i int) string { return items[i].Receipt },
+		refused: func(i int) *Error { return items[i].Refused },
 		item: func(c *QueueConfig, i int, r receipt) (store.SettleItem, *Error) {
 			return e.nack(&c.Retry, i, &items[i], r)
 		},

@@ -44,6 +44,9 @@ func fingerprint(h hash.Hash, m *Message) {
 	if m.DeliverAt != nil {
 		own = binary.LittleEndian.AppendUint64(append(own, 2), uint64(m.DeliverAt.UnixMilli()))
 	}
+	if m.Refused != nil {
+		own = append(own, 3)
+	}
 	h.Write(appendString(nil, own))
 	h.Write(binary.AppendUvarint(nil, uint64(len(m.Body))))
 	h.Write(m.Body)

@@ -64,6 +64,10 @@ func newOutgoing(c *QueueConfig, messages []Message) outgoing {
 	buffer := make([]byte, 0, room)
 	for i := range messages {
 		m := &messages[i]
+		if m.Refused != nil {
+			o.outcomes[i].Err = m.Refused
+			continue
+		}
 		size := messageSize(m)
 		if err := m.validate(i, size, c.MaxMessageBytes); err != nil {
 			o.outcomes[i].Err = err

@@ -15,6 +15,8 @@ type settling struct {
 	// strict refuses leases that have ended.
 	strict  bool
 	receipt func(i int) string
+	// refused is what the wire says about an item it could not read; nil if it reads all.
+	refused func(i int) *Error
 	// item says what is to become of the i-th delivery, or why it cannot. Sequence and token are filled in.
 	item func(c *QueueConfig, i int, r receipt) (store.SettleItem, *Error)
 }
@@ -65,6 +67,12 @@ func (e *Engine) collect(d *settled, c *QueueConfig, b settling) []store.SettleI
 	items := make([]store.SettleItem, 0, b.n)
 	receipts := e.stamps.checker()
 	for i := range b.n {
+		if b.refused != nil {
+			if err := b.refused(i); err != nil {
+				d.results[i].Err = err
+				continue
+			}
+		}
 		r, ok := receipts.open(d.queue.id, b.receipt(i))
 		if !ok {
 			d.results[i].Err = errReceiptInvalid

@@ -151,6 +151,9 @@ type Message struct {
 	Delay *time.Duration
 	// DeliverAt keeps the message back until then and replaces the queue's delay, too; with both set the later counts.
 	DeliverAt *time.Time
+	// Refused is why the wire could not read the message, nil for one that it could. It becomes the message's outcome,
+	// and the others go on. Body is then whatever was sent, to tell repeats from other requests.
+	Refused *Error
 }
 
 // Attribute is a named value beside the body. The type is empty for plain strings.
@@ -241,12 +244,16 @@ type NackItem struct {
 	Delay *time.Duration
 	// Dead rejects the message: it will not be delivered from this queue again.
 	Dead bool
+	// Refused is as in [Message].
+	Refused *Error
 }
 
 // ExtendItem lets one lease end Visibility from now instead.
 type ExtendItem struct {
 	Receipt    string
 	Visibility time.Duration
+	// Refused is as in [Message].
+	Refused *Error
 }
 
 // StoreInfo describes the backend for people.

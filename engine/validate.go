@@ -166,7 +166,11 @@ func (m *Message) validateAttributes(i int) *Error {
 	for j := range m.Attributes {
 		a := &m.Attributes[j]
 		if a.Name == "" || len(a.Name) > MaxAttributeNameBytes || len(a.Type) > MaxAttributeNameBytes {
-			return invalid(field(a.Name[:min(len(a.Name), MaxAttributeNameBytes)]),
+			at := messageField(i, "attributes")
+			if a.Name != "" {
+				at = field(a.Name[:min(len(a.Name), MaxAttributeNameBytes)])
+			}
+			return invalid(at,
 				fmt.Sprintf("An attribute's name has 1 to %d bytes and its type at most as many.", MaxAttributeNameBytes))
 		}
 		if validHeader(a.Name) != "" || validHeader(a.Type) != "" {

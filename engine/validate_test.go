@@ -28,7 +28,7 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		"negative delay":              {Message{Delay: &negative}, "delay"},
 		"endless delay":               {Message{Delay: &tooLong}, "delay"},
 		"deliver_at too far away":     {Message{DeliverAt: &farAway}, "deliver_at"},
-		"attribute without name":      {Message{Attributes: []Attribute{{}}}, "attributes."},
+		"attribute without name":      {Message{Attributes: []Attribute{{}}}, "attributes"},
 		"attribute name too long":     {Message{Attributes: []Attribute{{Name: long}}}, "attributes." + long[1:]},
 		"attribute type too long":     {Message{Attributes: []Attribute{{Name: "n", Type: long}}}, "attributes.n"},
 		"attribute name not UTF-8":    {Message{Attributes: []Attribute{{Name: "\xff"}}}, "attributes"},

@@ -9,7 +9,7 @@ import (
 // Ack removes messages that are done with.
 //
 // @Summary Ack messages
-// @Description Removes messages that are done with. Repeating an ack is harmless.
+// @Description Removes messages that are done with. Repeating an ack is harmless. A lease that has ended is no obstacle while nobody received the message since; after that the receipt is refused (lease_lost).
 // @ID ack
 // @Tags messages
 // @Accept json
@@ -31,6 +31,9 @@ func (a *API) Ack(w http.ResponseWriter, r *http.Request) error {
 	}
 	if req.Receipts == nil {
 		return invalid("receipts", "The list receipts is missing: give the receipts of the messages that are done.")
+	}
+	if err := notNone("receipts", len(req.Receipts)); err != nil {
+		return err
 	}
 	results, err := a.engine.Ack(r.Context(), ref, req.Receipts)
 	if err != nil {

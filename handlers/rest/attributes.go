@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -28,7 +29,7 @@ func (a *Attributes) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		return dec.SkipValue()
 	case '{':
 	default:
-		return &valueError{"must be an object from names to strings"}
+		return &valueError{reason: "must be an object from names to strings"}
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return err
@@ -63,7 +64,7 @@ func readValue(dec *jsontext.Decoder, into *engine.Attribute) error {
 			return err
 		}
 		if (typed.Value == nil) == (typed.ValueBase64 == nil) {
-			return wrongValue(dec, "must have one of value and value_base64")
+			return wrongValue(dec, valueError{reason: "must have one of value and value_base64", value: true})
 		}
 		into.Type, into.Value = typed.Type, typed.ValueBase64
 		if typed.Value != nil {
@@ -74,18 +75,21 @@ func readValue(dec *jsontext.Decoder, into *engine.Attribute) error {
 		if err := dec.SkipValue(); err != nil {
 			return err
 		}
-		return wrongValue(dec, `must be a string or an object with "type" and "value"`)
+		return wrongValue(dec, valueError{reason: `must be a string or an object with "type" and "value"`})
 	}
 }
 
 // wrongValue is about the attribute just read, which the decoder would otherwise blame on all attributes.
-func wrongValue(dec *jsontext.Decoder, reason string) error {
+func wrongValue(dec *jsontext.Decoder, refused valueError) error {
 	return &json.SemanticError{
 		ByteOffset:  dec.InputOffset(),
 		JSONPointer: dec.StackPointer(),
-		Err:         &valueError{reason},
+		Err:         &refused,
 	}
 }
+
+// binaryType starts the types of attributes whose values are bytes, as SQS has it.
+const binaryType = "Binary"
 
 // MarshalJSONTo writes what UnmarshalJSONFrom reads.
 func (a Attributes) MarshalJSONTo(enc *jsontext.Encoder) error {
@@ -100,7 +104,8 @@ func appendAttributes(b []byte, attributes []engine.Attribute) []byte {
 		}
 		b = appendString(b, a.Name)
 		b = append(b, ':')
-		text := utf8.Valid(a.Value)
+		// Bytes that happen to be text are bytes all the same.
+		text := !strings.HasPrefix(a.Type, binaryType) && utf8.Valid(a.Value)
 		if a.Type == "" && text {
 			b = appendString(b, a.Value)
 			continue

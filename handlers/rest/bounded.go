@@ -35,7 +35,7 @@ func boundedList[T any]() *json.Unmarshalers {
 				return tooMany(dec)
 			}
 			var entry T
-			if err := json.UnmarshalDecode(dec, &entry); err != nil {
+			if err := readEntry(dec, &entry); err != nil {
 				return err
 			}
 			*list = append(*list, entry)
@@ -79,6 +79,6 @@ func tooMany(dec *jsontext.Decoder) error {
 	return &json.SemanticError{
 		ByteOffset:  dec.InputOffset(),
 		JSONPointer: dec.StackPointer().Parent(),
-		Err:         &valueError{fmt.Sprintf("has more than %d entries", engine.MaxBatch)},
+		Err:         &valueError{reason: fmt.Sprintf("has more than %d entries", engine.MaxBatch)},
 	}
 }

@@ -59,6 +59,9 @@ func explain(b []byte, err error) error {
 	}
 	field, at := fieldName(semantic.JSONPointer), place(b, semantic.ByteOffset)
 	if errors.Is(semantic.Err, json.ErrUnknownName) {
+		if planned(semantic.GoType, semantic.JSONPointer.LastToken()) {
+			return unknownField(field, fmt.Sprintf("The field %q is planned but not built yet%s; leave it out.", field, at))
+		}
 		return unknownField(field, fmt.Sprintf("The field %q is not known here%s; see /docs for those that are.", field, at))
 	}
 	if field == "" {
@@ -102,7 +105,11 @@ func reason(err *json.SemanticError) string {
 }
 
 // valueError is a refusal by one of this package's own types.
-type valueError struct{ reason string }
+type valueError struct {
+	reason string
+	// value says that the type in JSON is right, so that in a batch only one entry is refused.
+	value bool
+}
 
 func (e *valueError) Error() string { return e.reason }
 

@@ -42,6 +42,7 @@ func (d *Duration) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if err != nil {
 		return err
 	}
+	refused := &valueError{reason: "must be " + aDuration}
 	switch token.Kind() {
 	case 'n':
 		return nil
@@ -50,9 +51,10 @@ func (d *Duration) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 			*d = Duration(parsed)
 			return nil
 		}
+		refused.value = true
 	default:
 	}
-	return &valueError{"must be " + aDuration}
+	return refused
 }
 
 // parseDuration reads what a client may write: a number of seconds, or numbers with units, days included.

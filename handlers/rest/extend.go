@@ -11,7 +11,7 @@ import (
 // Extend lets leases end later, as long as they still run.
 //
 // @Summary Extend leases
-// @Description Lets leases end later. One that has ended, or whose message was delivered again, is refused (lease_lost).
+// @Description Lets leases end later. One that has ended, or whose message was delivered again, is refused (lease_lost). Each item is judged on its own: a visibility that is missing or means nothing is the result of its item, while unknown fields and values of another JSON type refuse the whole request.
 // @ID extend
 // @Tags messages
 // @Accept json
@@ -39,11 +39,14 @@ func (a *API) Extend(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if req.Items == nil {
+		shared(results)
+	}
 	return replyResults(w, results)
 }
 
 func (req *ExtendRequest) engine() ([]engine.ExtendItem, error) {
-	if err := oneList(req.Items != nil, req.Receipts != nil); err != nil {
+	if err := oneList(req.Items, req.Receipts); err != nil {
 		return nil, err
 	}
 	if req.Items == nil {
@@ -61,10 +64,13 @@ func (req *ExtendRequest) engine() ([]engine.ExtendItem, error) {
 	}
 	items := make([]engine.ExtendItem, len(req.Items))
 	for i, item := range req.Items {
-		if item.Visibility == nil {
-			return nil, invalid(fmt.Sprintf("items[%d].visibility", i), "The visibility is missing: say how long the lease shall last from now.")
+		items[i] = engine.ExtendItem{Receipt: item.Receipt, Refused: item.fault.refused}
+		switch {
+		case item.Visibility != nil:
+			items[i].Visibility = time.Duration(*item.Visibility)
+		case items[i].Refused == nil:
+			items[i].Refused = invalid(fmt.Sprintf("items[%d].visibility", i), "The visibility is missing: say how long the lease shall last from now.")
 		}
-		items[i] = engine.ExtendItem{Receipt: item.Receipt, Visibility: time.Duration(*item.Visibility)}
 	}
 	return items, nil
 }

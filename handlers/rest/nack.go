@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 // Nack gives messages back, to be delivered again as the retry policy or the request says, or to be dead.
 //
 // @Summary Nack messages
-// @Description Gives messages back. Without a delay the queue's retry policy says when they are delivered again; with "dead" they never are.
+// @Description Gives messages back. Without a delay the queue's retry policy says when they are delivered again; with "dead" they never are. A lease that has ended is no obstacle while nobody received the message since; after that the receipt is refused (lease_lost). Each item is judged on its own: a delay that means nothing is the result of its item, while unknown fields and values of another JSON type refuse the whole request.
 // @ID nack
 // @Tags messages
 // @Accept json
@@ -38,11 +39,14 @@ func (a *API) Nack(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if req.Items == nil {
+		shared(results)
+	}
 	return replyResults(w, results)
 }
 
 func (req *NackRequest) engine() ([]engine.NackItem, error) {
-	if err := oneList(req.Items != nil, req.Receipts != nil); err != nil {
+	if err := oneList(req.Items, req.Receipts); err != nil {
 		return nil, err
 	}
 	if req.Items == nil {
@@ -62,18 +66,38 @@ func (req *NackRequest) engine() ([]engine.NackItem, error) {
 			Reason:  item.Reason,
 			Delay:   (*time.Duration)(item.Delay),
 			Dead:    item.Dead,
+			Refused: item.fault.refused,
 		}
 	}
 	return items, nil
 }
 
-// oneList refuses a request that has both or none of its two lists.
-func oneList(items, receipts bool) error {
+// oneList refuses a request that has both or none of its two lists, or nothing in it.
+func oneList[T any](items []T, receipts []string) error {
 	switch {
-	case items && receipts:
+	case items != nil && receipts != nil:
 		return invalid("items", "Give either items or receipts, not both.")
-	case !items && !receipts:
+	case items == nil && receipts == nil:
 		return invalid("receipts", "The receipts are missing: give receipts, or items with a receipt each.")
+	case items == nil:
+		return notNone("receipts", len(receipts))
+	}
+	return notNone("items", len(items))
+}
+
+// notNone refuses an empty list.
+func notNone(field string, n int) error {
+	if n == 0 {
+		return invalid(field, fmt.Sprintf("The list %s is empty: give 1 to %d.", field, engine.MaxBatch))
 	}
 	return nil
+}
+
+// shared changes the fields of refusals that are about what all receipts of a request have in common.
+func shared(results []engine.ItemResult) {
+	for i, result := range results {
+		if result.Err != nil {
+			results[i].Err = fieldOf(result.Err, fmt.Sprintf("items[%d].", i), "")
+		}
+	}
 }

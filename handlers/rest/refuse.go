@@ -67,15 +67,6 @@ func statusOf(e *engine.Error) int {
 	return http.StatusInternalServerError
 }
 
-// NotFound answers a path that is no route.
-func (a *API) NotFound(http.ResponseWriter, *http.Request) error {
-	return &engine.Error{
-		Code:    engine.CodeNotFound,
-		Detail:  "There is nothing at this path; /docs lists all calls.",
-		Outcome: engine.NotApplied,
-	}
-}
-
 // MethodNotAllowed answers a path that exists for other methods, which allowed lists.
 func (a *API) MethodNotAllowed(allowed func(path string) []string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -7,7 +7,7 @@ import (
 // Remove acks one message, by the receipt in the path.
 //
 // @Summary Ack one message
-// @Description The same as ack with one receipt.
+// @Description The same as ack with one receipt, also for a lease that has ended.
 // @ID remove
 // @Tags messages
 // @Produce json

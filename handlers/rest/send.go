@@ -14,7 +14,7 @@ import (
 // Send appends one message or many to a queue. An answer means that they are durable.
 //
 // @Summary Send one message or many
-// @Description With Content-Type application/json (or none) the body describes one message, or up to 1000 in "messages"; the answer then has a result for each. With any other Content-Type the body itself is the message, with attributes in Dabba-Attr-<name> headers; both are given back as they are on receive. An answer means that the messages are durable.
+// @Description With Content-Type application/json (or none) the body describes one message, or up to 1000 in "messages"; the answer then has a result for each, in order: a message that is missing or too large, or whose delay, deliver_at or base64 means nothing, is refused alone and the others are sent, while broken JSON, unknown fields and values of another JSON type refuse the whole request. With any other Content-Type the body itself is the message, with attributes in Dabba-Attr-<name> headers, whose names become lower case; body and type are given back as they are on receive. An answer means that the messages are durable.
 // @ID send
 // @Tags messages
 // @Accept json,octet-stream
@@ -117,17 +117,18 @@ func decodeSend(body []byte) (messages []engine.Message, many bool, err error) {
 		return nil, false, err
 	}
 	if req.Messages == nil {
-		one, err := req.NewMessage.engine("")
-		return []engine.Message{one}, false, err
+		one := req.NewMessage.engine("")
+		if one.Refused != nil {
+			return nil, false, one.Refused
+		}
+		return []engine.Message{one}, false, nil
 	}
 	if !req.NewMessage.empty() {
 		return nil, false, invalid("messages", "Give either one message or the list messages, not both.")
 	}
 	messages = make([]engine.Message, len(req.Messages))
 	for i, m := range req.Messages {
-		if messages[i], err = m.engine("messages[" + strconv.Itoa(i) + "]."); err != nil {
-			return nil, true, err
-		}
+		messages[i] = m.engine("messages[" + strconv.Itoa(i) + "].")
 	}
 	return messages, true, nil
 }
@@ -136,8 +137,11 @@ func (m *NewMessage) empty() bool {
 	return m.Body == nil && m.BodyBase64 == nil && m.Attributes == nil && m.Delay == nil && m.DeliverAt == nil
 }
 
-// engine is the message as the engine takes it; at is where it stands in the request.
-func (m *NewMessage) engine(at string) (engine.Message, error) {
+// engine is the message as the engine takes it, refused if need be; at is where it stands in the request.
+func (m *NewMessage) engine(at string) engine.Message {
+	if m.fault.refused != nil {
+		return engine.Message{Refused: m.fault.refused, Body: m.fault.sent}
+	}
 	out := engine.Message{
 		Body:       m.BodyBase64,
 		Attributes: m.Attributes,
@@ -146,13 +150,13 @@ func (m *NewMessage) engine(at string) (engine.Message, error) {
 	}
 	switch {
 	case m.Body != nil && m.BodyBase64 != nil:
-		return out, invalid(at+"body", "Give the message either as body or as body_base64, not both.")
+		out.Refused = invalid(at+"body", "Give the message either as body or as body_base64, not both.")
 	case m.Body != nil:
 		out.Body = []byte(*m.Body)
 	case m.BodyBase64 == nil:
-		return out, invalid(at+"body", "The message is missing: give it as body (a string) or body_base64 (bytes).")
+		out.Refused = invalid(at+"body", "The message is missing: give it as body (a string) or body_base64 (bytes).")
 	}
-	return out, nil
+	return out
 }
 
 func sentOne(w http.ResponseWriter, sent engine.SendAnswer) error {

@@ -29,6 +29,10 @@ func TestSendOneComesBackAsItWas(t *testing.T) {
 			"typed attributes", `{"body":"x","attributes":{"n":{"type":"Number","value":"1"},"b":{"type":"Binary","value_base64":"/w=="}}}`,
 			`"attributes":{"n":{"type":"Number","value":"1"},"b":{"type":"Binary","value_base64":"/w=="}}`,
 		},
+		{
+			"bytes in attributes that are text", `{"body":"x","attributes":{"b":{"type":"Binary.png","value_base64":"AAE="}}}`,
+			`"attributes":{"b":{"type":"Binary.png","value_base64":"AAE="}}`,
+		},
 		{"white space", " {\r\n\t\"body\" : \"x\" , \"attributes\" : { \"a\" : \"b\" } } ", `"body":"x","attributes":{"a":"b"}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -89,7 +93,6 @@ func TestSendRefuses(t *testing.T) {
 	}{
 		{"no message", ``, 400, "invalid_request", "body"},
 		{"no body", `{"attributes":{"a":"b"}}`, 400, "invalid_request", "body"},
-		{"no body in a batch", `{"messages":[{"body":"x"},{}]}`, 400, "invalid_request", "messages[1].body"},
 		{"an empty batch", `{"messages":[]}`, 400, "invalid_request", "messages"},
 		{"too large a batch", `{"messages":[` + strings.Repeat(`{"body":""},`, 1000) + `{"body":""}]}`, 400, "invalid_request", "messages"},
 		{"attributes without end", `{"body":"x","attributes":{` + members(1001) + `}}`, 400, "invalid_request", "attributes"},
@@ -121,6 +124,83 @@ func TestSendRefuses(t *testing.T) {
 	}
 	srv.Post("/v1/queues/none/messages", `{"body":"x"}`).Refused(http.StatusNotFound, "not_found", "")
 	srv.Post("/v1/queues/q/messages?delay=5s", `{"body":"x"}`).Refused(http.StatusBadRequest, "unknown_field", "delay")
+}
+
+func TestABatchIsJudgedEntryByEntry(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ name, entry, field, says string }{
+		{"nothing in it", `{}`, "messages[1].body", "missing"},
+		{"two bodies", `{"body":"x","body_base64":"eA=="}`, "messages[1].body", "not both"},
+		{"a delay that is no duration", `{"body":"x","delay":"soon"}`, "messages[1].delay", "a duration such as"},
+		{"a delay that is too long a number", `{"body":"x","delay":1e300}`, "messages[1].delay", "a duration such as"},
+		{"bad base64", `{"body_base64":"!"}`, "messages[1].body_base64", "not valid base64"},
+		{"a time that is none", `{"body":"x","deliver_at":"tomorrow"}`, "messages[1].deliver_at", "a time such as"},
+		{"an attribute without a value", `{"body":"x","attributes":{"a":{"type":"String"}}}`, "messages[1].attributes.a", "one of value"},
+		{"an attribute in bad base64", `{"body":"x","attributes":{"a":{"type":"Binary","value_base64":"!"}}}`, "messages[1].attributes.a.value_base64", "not valid base64"},
+		{"an attribute without a name", `{"body":"x","attributes":{"":"1"}}`, "messages[1].attributes", "1 to 256 bytes"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			srv := withQueue(t, "")
+			batch, key := `{"messages":[{"body":"a"},`+tc.entry+`,{"body":"c"}]}`, []string{"Idempotency-Key", "k"}
+			for range 2 { // a repeat is told the same
+				var answer rest.SendManyAnswer
+				srv.Post("/v1/queues/q/messages", batch, key...).Want(http.StatusOK).Decode(&answer)
+				r := answer.Results
+				if len(r) != 3 || r[0].ID == "" || r[1].Error == nil || r[2].ID == "" {
+					t.Fatalf("results = %+v, want an id, an error and an id", r)
+				}
+				if e := *r[1].Error; e.Code != "invalid_request" || e.Field != tc.field || !strings.Contains(e.Detail, tc.says) {
+					t.Errorf("error = %+v, want invalid_request for %s that says %q", e, tc.field, tc.says)
+				}
+			}
+			if got := counts(t, srv).Ready; got != 2 {
+				t.Errorf("%d messages are ready, want 2", got)
+			}
+			other := strings.Replace(batch, tc.entry, `{"body":""}`, 1)
+			srv.Post("/v1/queues/q/messages", other, key...).Refused(http.StatusUnprocessableEntity, "idempotency_key_reused", "")
+		})
+	}
+}
+
+func TestABatchThatIsNotUnderstoodIsRefusedWhole(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, "")
+	for _, tc := range []struct{ entry, code, field string }{
+		{`{"body":1}`, "invalid_request", "messages[1].body"},
+		{`{"body":"x","delay":true}`, "invalid_request", "messages[1].delay"},
+		{`{"body":"x","deliver_at":5}`, "invalid_request", "messages[1].deliver_at"},
+		{`{"body":"x","body":"y"}`, "invalid_request", "messages[1].body"},
+		{`{"body":"x","attributes":{"a":1}}`, "invalid_request", "messages[1].attributes.a"},
+		{`"x"`, "invalid_request", "messages[1]"},
+		{`{"color":"red"}`, "unknown_field", "messages[1].color"},
+		{`{"body":"\ud800"}`, "invalid_request", ""},
+	} {
+		srv.Post("/v1/queues/q/messages", `{"messages":[{"body":"a"},`+tc.entry+`]}`).
+			Refused(http.StatusBadRequest, engine.Code(tc.code), tc.field)
+	}
+	if got := counts(t, srv).Ready; got != 0 {
+		t.Errorf("%d messages are ready, want 0", got)
+	}
+}
+
+func TestWhatIsPlannedSaysSo(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, "")
+	const notYet = "not built yet"
+	for path, body := range map[string]string{
+		"/v1/queues/q/messages": `{"body":"x","priority":5}`,
+		"/v1/queues/q/receive":  `{"attempt_id":"a"}`,
+	} {
+		srv.Post(path, body).Want(http.StatusBadRequest).Has(`"unknown_field"`).Has(notYet)
+	}
+	srv.Post("/v1/queues/q/messages", `{"messages":[{"body":"x","ttl":"5s"}]}`).Want(http.StatusBadRequest).Has(`"messages[0].ttl"`).Has(notYet)
+	srv.Put("/v1/queues/q", `{"fifo":true}`).Refused(http.StatusBadRequest, "unknown_field", "fifo").Has(notYet)
+	srv.Put("/v1/queues/q", `{"dead_letter":{"allow_from":[]}}`).Refused(http.StatusBadRequest, "unknown_field", "dead_letter.allow_from").Has(notYet)
+	for _, path := range []string{"/v1/queues/q/purge", "/v1/queues/q/messages/id/x", "/v1/receive", "/v1/topics", "/v1/topics/t/records", "/console/"} {
+		srv.Post(path, "").Refused(http.StatusNotFound, "not_found", "").Has(notYet)
+	}
+	srv.Post("/v1/queues/q/purges", "").Refused(http.StatusNotFound, "not_found", "").Has("nothing at this path")
 }
 
 func TestSendHoldsBack(t *testing.T) {

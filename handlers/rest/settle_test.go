@@ -130,18 +130,21 @@ func TestSettlingRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	many := `["x"` + strings.Repeat(`,"x"`, 1000) + `]`
 	for _, tc := range []struct{ verb, body, code, field string }{
 		{"ack", ``, "invalid_request", "receipts"},
-		{"ack", `{"receipts":[]}`, "invalid_request", ""},
+		{"ack", `{"receipts":[]}`, "invalid_request", "receipts"},
 		{"ack", `{"receipts":"x"}`, "invalid_request", "receipts"},
 		{"ack", `{"receipts":[1]}`, "invalid_request", "receipts[0]"},
 		{"ack", `{"receipt":"x"}`, "unknown_field", "receipt"},
 		{"ack", `{"receipts":` + many + `}`, "invalid_request", "receipts"},
 		{"nack", ``, "invalid_request", "receipts"},
+		{"nack", `{"receipts":[]}`, "invalid_request", "receipts"},
+		{"nack", `{"items":[]}`, "invalid_request", "items"},
+		{"extend", `{"receipts":[]}`, "invalid_request", "receipts"},
+		{"extend", `{"items":[]}`, "invalid_request", "items"},
 		{"nack", `{"items":[],"receipts":[]}`, "invalid_request", "items"},
 		{"nack", `{"items":[{"receipt":"x"}],"delay":"1s"}`, "invalid_request", "items"},
 		{"nack", `{"items":[{"receipt":"x","why":"y"}]}`, "unknown_field", "items[0].why"},
 		{"extend", ``, "invalid_request", "receipts"},
 		{"extend", `{"receipts":["x"]}`, "invalid_request", "visibility"},
-		{"extend", `{"items":[{"receipt":"x","visibility":"1s"},{"receipt":"y"}]}`, "invalid_request", "items[1].visibility"},
 		{"extend", `{"items":[{"receipt":"x"}],"visibility":"1s"}`, "invalid_request", "items"},
 	} {
 		t.Run(tc.verb+" "+tc.body[:min(len(tc.body), 40)], func(t *testing.T) {
@@ -155,5 +158,32 @@ func TestSettlingRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	} {
 		srv.Post("/v1/queues/none/"+verb, body).Refused(http.StatusNotFound, "not_found", "")
 		srv.Post("/v1/queues/q/"+verb+"?dry_run=1", body).Refused(http.StatusBadRequest, "unknown_field", "dry_run")
+	}
+}
+
+func TestSettlingIsJudgedItemByItem(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ verb, body, field string }{
+		{"nack", `{"items":[{"receipt":%q,"delay":"soon"},{"receipt":%q,"delay":"1s"}]}`, "items[0].delay"},
+		{"nack", `{"items":[{"receipt":%q,"delay":"-1s"},{"receipt":%q,"delay":"1s"}]}`, "items[0].delay"},
+		{"nack", `{"receipts":[%q,%q],"delay":"-1s"}`, "delay"},
+		{"extend", `{"items":[{"receipt":%q,"visibility":"long"},{"receipt":%q,"visibility":"1m"}]}`, "items[0].visibility"},
+		{"extend", `{"items":[{"receipt":%q},{"receipt":%q,"visibility":"1m"}]}`, "items[0].visibility"},
+		{"extend", `{"receipts":[%q,%q],"visibility":"-1s"}`, "visibility"},
+	} {
+		t.Run(tc.verb+" "+tc.body, func(t *testing.T) {
+			t.Parallel()
+			srv := withQueue(t, "")
+			srv.Post("/v1/queues/q/messages", `{"messages":[{"body":"a"},{"body":"b"}]}`).Want(http.StatusOK)
+			got := receive(t, srv, `{"max":2}`)
+			var answer rest.Results
+			srv.Post("/v1/queues/q/"+tc.verb, fmt.Sprintf(tc.body, got[0].Receipt, got[1].Receipt)).Want(http.StatusOK).Decode(&answer)
+			if e := answer.Results[0].Error; e == nil || e.Code != "invalid_request" || e.Field != tc.field {
+				t.Errorf("first result = %+v, want invalid_request for %s", e, tc.field)
+			}
+			if want := !strings.Contains(tc.body, "receipts"); answer.Results[1].OK != want {
+				t.Errorf("second result = %+v, want ok to be %v", answer.Results[1], want)
+			}
+		})
 	}
 }

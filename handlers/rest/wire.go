@@ -50,6 +50,8 @@ type NewMessage struct {
 	Delay *Duration `json:"delay,omitzero" swaggertype:"string" example:"30s"`
 	// Holds the message back until then; the later of the two counts.
 	DeliverAt *time.Time `json:"deliver_at,omitzero" format:"date-time" example:"2026-11-29T16:50:00Z"`
+
+	fault fault
 }
 
 // SendAnswer is the answer to one message.
@@ -143,8 +145,9 @@ type NackRequest struct {
 	Items    []NackItem `json:"items,omitzero"`
 	Receipts []string   `json:"receipts,omitzero"`
 	// Replaces the queue's retry policy, for receipts.
-	Delay  *Duration `json:"delay,omitzero" swaggertype:"string" example:"10s"`
-	Reason string    `json:"reason,omitzero"`
+	Delay *Duration `json:"delay,omitzero" swaggertype:"string" example:"10s"`
+	// Kept with the messages and shown on their dead letters, for receipts; cut to 1024 bytes.
+	Reason string `json:"reason,omitzero" example:"no stock"`
 	// Rejects the messages for good, for receipts.
 	Dead bool `json:"dead,omitzero"`
 }
@@ -152,12 +155,14 @@ type NackRequest struct {
 // NackItem gives one delivery back.
 type NackItem struct {
 	Receipt string `json:"receipt" validate:"required"`
-	// Kept with the message and shown on its dead letter.
+	// Kept with the message and shown on its dead letter; cut to 1024 bytes.
 	Reason string `json:"reason,omitzero" example:"no stock"`
 	// Replaces the queue's retry policy.
 	Delay *Duration `json:"delay,omitzero" swaggertype:"string" example:"10s"`
 	// Rejects the message: it will not be delivered from this queue again.
 	Dead bool `json:"dead,omitzero"`
+
+	fault fault
 }
 
 // ExtendRequest lets leases end later: as items, or as receipts that share a visibility.
@@ -173,6 +178,8 @@ type ExtendItem struct {
 	Receipt string `json:"receipt" validate:"required"`
 	// From now.
 	Visibility *Duration `json:"visibility" validate:"required" swaggertype:"string" example:"60s"`
+
+	fault fault
 }
 
 // Results has what became of each item, in order.
