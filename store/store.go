@@ -34,7 +34,8 @@ type Queues interface {
 	Send(ctx context.Context, p SendParams) (SendResult, error)
 
 	// Claim leases up to Max ready messages, oldest first. An empty result is not an error. Messages whose
-	// deliveries are used up are marked dead instead of being handed out and counted in Died.
+	// deliveries are used up are marked dead instead of being handed out and counted in Died. [ErrFull] when the disk has
+	// no room even for that.
 	Claim(ctx context.Context, p ClaimParams) (ClaimResult, error)
 
 	// Settle is one conditional batch transition: ack, nack, extend, reschedule, reject. Items are judged one by one,

@@ -39,12 +39,14 @@ type RecordInfo struct {
 // Report is what a Check found.
 type Report struct {
 	// Checkpoint is the number of the published one, 0 if there is none yet.
-	Checkpoint uint64        `json:"checkpoint"`
-	Files      []FileReport  `json:"files"`
-	Queues     []QueueReport `json:"queues"`
-	Keys       []string      `json:"keys"`
+	Checkpoint uint64
+	Files      []FileReport
+	// Queues are in the order of their ids.
+	Queues []QueueReport
+	// Pairs are those of the key-value part, in the order of their keys.
+	Pairs []store.Pair
 	// Problems are sentences about what is damaged; none means that the folder is sound.
-	Problems []string `json:"problems"`
+	Problems []string
 }
 
 // FileReport describes a data file.
@@ -60,9 +62,9 @@ type FileReport struct {
 	Live int64 `json:"live"`
 }
 
-// QueueReport describes a queue.
+// QueueReport describes a queue as of the last record in the folder.
 type QueueReport struct {
-	Queue string `json:"queue"` // its generation in hexadecimal
+	ID store.QueueID
 	store.Stats
 }
 
@@ -226,11 +228,9 @@ func (c *checking) compare() {
 				c.problem(fmt.Errorf("queue %x has %d messages in data file %d, of which %d are there", q.id, n, file, have))
 			}
 		}
-		c.report.Queues = append(c.report.Queues, QueueReport{generation(q.id), q.state.Stats(c.loader.latest)})
+		c.report.Queues = append(c.report.Queues, QueueReport{q.id, q.state.Stats(c.loader.latest)})
 	}
-	for _, p := range s.kv.state.List("", "", 1<<30) {
-		c.report.Keys = append(c.report.Keys, p.Key)
-	}
+	c.report.Pairs = s.kv.state.List("", "", 1<<30)
 }
 
 // countLive counts the messages of a record that are in a queue which looks for them in this file.

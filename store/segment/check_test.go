@@ -78,7 +78,7 @@ func TestCheckOfASoundFolder(t *testing.T) {
 	for _, f := range r.Files {
 		live += f.Live
 	}
-	if len(r.Problems) > 0 || live != left || len(r.Queues) != 1 || records == 0 {
+	if len(r.Problems) > 0 || live != left || len(r.Queues) != 1 || r.Queues[0].ID != 1 || records == 0 {
 		t.Errorf("Check: %d records, %+v; want %d live messages of one queue and no problem", records, r, left)
 	}
 }

@@ -189,7 +189,8 @@ func (s *Store) checkpointLocked() error {
 	began := s.o.Now()
 	st := start{Start: s.journal.Mark(), at: s.clock.Now()}
 	sealed := s.sealedBefore(st.File)
-	number := s.upkeep.published + 1
+	s.upkeep.tried++ // never twice: CURRENT may name one that failed to be published
+	number := s.upkeep.tried
 	w, err := s.newSections(checkpointName(number))
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)

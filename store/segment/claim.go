@@ -3,15 +3,20 @@ package segment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/internal/journal"
 	"github.com/dabba-mq/dabba/store/internal/model"
+	"github.com/dabba-mq/dabba/store/internal/record"
 )
 
 // Claim implements [store.Queues].
 func (s *Store) Claim(ctx context.Context, p store.ClaimParams) (store.ClaimResult, error) {
+	if err := s.journal.Room(ctx, record.HeaderSize+40+len(p.Consumer)+8*min(p.Max, 1000), true); err != nil {
+		return store.ClaimResult{}, fmt.Errorf("claim from queue %d: %w", p.Queue, err)
+	}
 	q, err := s.find(p.Queue)
 	if err != nil {
 		return store.ClaimResult{}, err

@@ -31,12 +31,8 @@ func (s *Store) publish(number uint64) error {
 	if err := replace(fsys, path.Join(dir, currentName), b); err != nil {
 		return err
 	}
-	before := s.upkeep.published
 	s.upkeep.published = number
-	if before == 0 {
-		return nil
-	}
-	return fsys.Remove(path.Join(dir, checkpointName(before)))
+	return s.removeStale(number)
 }
 
 // replace writes a small file so that it has either the old or the new content.

@@ -2,6 +2,8 @@ package segment
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/internal/journal"
@@ -44,11 +46,16 @@ func describe(lsn journal.LSN, pos journal.Position, size uint32, r record.Recor
 	}
 }
 
+// story tells it in words; times are UTC.
 func story(r record.Record) (string, error) {
 	switch r.Type {
+	case typeDropped:
+		return "queue deleted with its messages", nil
+	case typeRestarted:
+		return "a process opened the folder", nil
 	case typeConfigured:
 		ev, err := model.DecodeConfigured(r.Payload)
-		return fmt.Sprintf("created %v, settings %+v", ev.Created, ev.Settings), err
+		return tellConfigured(ev), err
 	case typeSent, typeMoved:
 		b, err := decodeBatch(r)
 		if err != nil {
@@ -58,23 +65,110 @@ func story(r record.Record) (string, error) {
 		if r.Type == typeMoved {
 			from = fmt.Sprintf(" from queue %x", b.Source)
 		}
-		return fmt.Sprintf("%d messages from %d on, %d bytes%s", b.Len(), b.First, b.Bytes(), from), nil
+		return fmt.Sprintf("messages %s, %d bytes%s", between(b.First, b.First+store.Seq(b.Len())-1), b.Bytes(), from), nil
 	case typeClaimed:
 		ev, err := model.DecodeClaimed(r.Payload)
-		return fmt.Sprintf("token %d until %v for %q: leased %v, died %v, expired %v",
-			ev.Token, model.Time(ev.Deadline), ev.Consumer, ev.Seqs, ev.Died, ev.Expired), err
+		return tellClaimed(ev), err
 	case typeSettled:
 		ev, err := model.DecodeSettled(r.Payload)
-		return fmt.Sprintf("%+v", ev.Changes), err
+		return tellSettled(ev), err
 	case typeSwept:
 		ev, err := model.DecodeSwept(r.Payload)
-		return fmt.Sprintf("expired %v", ev.Expired), err
+		return "expired " + ranges(ev.Expired), err
 	case typeChanged:
 		ev, err := model.DecodeChanged(r.Payload)
-		return fmt.Sprintf("key %q, revision %d, deleted %v, %d bytes", ev.Pair.Key, ev.Pair.Revision, ev.Deleted, len(ev.Pair.Value)), err
+		if ev.Deleted {
+			return fmt.Sprintf("key %q deleted", ev.Pair.Key), err
+		}
+		return fmt.Sprintf("key %q set to %d bytes, revision %d", ev.Pair.Key, len(ev.Pair.Value), ev.Pair.Revision), err
 	case typeKept:
 		k, err := model.DecodeKept(r.Payload)
 		return fmt.Sprintf("message %d of %d bytes", k.Seq, k.Size), err
 	}
 	return "", nil
+}
+
+func tellConfigured(ev model.Configured) string {
+	what := "changed"
+	if ev.Created {
+		what = "created"
+	}
+	what = fmt.Sprintf("%s: revision %d", what, ev.Settings.Revision)
+	if n := ev.Settings.MaxReceives; n > 0 {
+		when := "at once"
+		if ev.Settings.Lazy {
+			when = "at the next receive"
+		}
+		what += fmt.Sprintf(", dead after %d deliveries (%s)", n, when)
+	}
+	if ev.Settings.Retention > 0 {
+		what += fmt.Sprintf(", kept for %v", ev.Settings.Retention)
+	}
+	return what
+}
+
+func tellClaimed(ev model.Claimed) string {
+	var parts []string
+	if len(ev.Seqs) > 0 {
+		part := fmt.Sprintf("leased %s until %s with token %d", ranges(ev.Seqs), instant(ev.Deadline), ev.Token)
+		if ev.Consumer != "" {
+			part += fmt.Sprintf(" by %q", ev.Consumer)
+		}
+		parts = append(parts, part)
+	}
+	if len(ev.Died) > 0 {
+		parts = append(parts, "dead "+ranges(ev.Died))
+	}
+	if len(ev.Expired) > 0 {
+		parts = append(parts, "expired "+ranges(ev.Expired))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func tellSettled(ev model.Settled) string {
+	parts := make([]string, 0, len(ev.Changes))
+	for _, c := range ev.Changes {
+		part := ""
+		switch c.Target {
+		case store.Done:
+			part = fmt.Sprintf("done %d", c.Seq)
+		case store.Ready:
+			part = fmt.Sprintf("ready %d from %s", c.Seq, instant(c.Due))
+		case store.Leased:
+			part = fmt.Sprintf("leased %d until %s", c.Seq, instant(c.Due))
+		case store.Dead:
+			part = fmt.Sprintf("dead %d", c.Seq)
+		default:
+			part = fmt.Sprintf("target %d for %d", c.Target, c.Seq)
+		}
+		if c.Uncount {
+			part += ", not counted"
+		}
+		if c.Reason != "" {
+			part += fmt.Sprintf(", reason %q", c.Reason)
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, "; ")
+}
+
+func instant(at model.Millis) string { return model.Time(at).Format("2006-01-02T15:04:05.000Z") }
+
+// ranges writes sequences, which mostly rise by one, as "1-5, 8".
+func ranges(seqs []store.Seq) string {
+	var parts []string
+	for i := 0; i < len(seqs); {
+		first := i
+		for i++; i < len(seqs) && seqs[i] == seqs[i-1]+1; i++ {
+		}
+		parts = append(parts, between(seqs[first], seqs[i-1]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func between(first, last store.Seq) string {
+	if first == last {
+		return strconv.FormatUint(uint64(first), 10)
+	}
+	return fmt.Sprintf("%d-%d", first, last)
 }

@@ -30,7 +30,7 @@ func (s *Store) merge() (bool, error) {
 	}
 	if _, err := w.Finish(); err != nil {
 		m.giveUp()
-		return false, fmt.Errorf("merge: %w", err)
+		return false, errors.Join(fmt.Errorf("merge: %w", err), w.Abort())
 	}
 	m.swap()
 	if f := s.o.Events.Merged; f != nil {

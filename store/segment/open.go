@@ -90,7 +90,7 @@ func (s *Store) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.upkeep.published = published
+	s.upkeep.published, s.upkeep.tried = published, published
 	s.clock = model.NewClock(s.o.Now, l.latest)
 	if err := s.begin(ctx, published); err != nil {
 		return errors.Join(err, s.journal.Close())
@@ -176,12 +176,22 @@ func (s *Store) journalOptions() journal.Options {
 			},
 			Rolled:        ev.Rolled,
 			PrepareFailed: func(err error) { ev.warn("the next journal file cannot be made: " + err.Error()) },
-			Cut: func(c journal.Cut) {
-				ev.warn(fmt.Sprintf("data file %d ended in %d bytes that were never acknowledged (%v); cut off, a copy is in %s",
-					c.File, c.Bytes, c.Why, c.Copy))
-			},
+			Cut:           func(c journal.Cut) { ev.warn(cutWarning(c)) },
 		},
 	}
+}
+
+// cutWarning says what was cut off the end of a data file, and whether messages were lost with it.
+func cutWarning(c journal.Cut) string {
+	kept := "a copy is in " + c.Copy
+	if c.Copy == "" {
+		kept = fmt.Sprintf("no copy could be made: %v", c.Err)
+	}
+	if c.Acknowledged {
+		return fmt.Sprintf("data file %d is damaged from byte %d on (%v): what had been acknowledged there is lost to the server; %s",
+			c.File, c.Offset, c.Why, kept)
+	}
+	return fmt.Sprintf("data file %d ended in %d bytes that were never acknowledged (%v); cut off, %s", c.File, c.Bytes, c.Why, kept)
 }
 
 // placed is told by the committer where a record went.

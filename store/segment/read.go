@@ -34,13 +34,14 @@ func (s *Store) read(q *queue, seqs []store.Seq, fn func(i int, m model.Stored))
 		case err == nil && r.next > before:
 		case errors.Is(err, journal.ErrReleased), now != from:
 			// it was copied to another file just now
-		case errors.Is(err, store.ErrCorrupt):
+		case err == nil, errors.Is(err, store.ErrCorrupt):
+			if err == nil {
+				err = fmt.Errorf("it is not behind %v: %w", from, store.ErrCorrupt)
+			}
 			damaged = append(damaged, damage{seqs[r.next], fmt.Errorf("message %d of queue %d: %w", seqs[r.next], q.id, err)})
 			r.next++
-		case err != nil:
-			return nil, fmt.Errorf("read messages of queue %d: %w", q.id, err)
 		default:
-			return nil, fmt.Errorf("read message %d of queue %d: not where it should be: %w", seqs[r.next], q.id, store.ErrCorrupt)
+			return nil, fmt.Errorf("read messages of queue %d: %w", q.id, err)
 		}
 	}
 	return damaged, nil

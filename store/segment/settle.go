@@ -6,11 +6,13 @@ import (
 
 	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/internal/journal"
+	"github.com/dabba-mq/dabba/store/internal/model"
+	"github.com/dabba-mq/dabba/store/internal/record"
 )
 
 // Settle implements [store.Queues].
 func (s *Store) Settle(ctx context.Context, p store.SettleParams) (store.SettleResult, error) {
-	if err := s.journal.Room(ctx, len(p.Items)*64, true); err != nil {
+	if err := s.journal.Room(ctx, settleLen(p), true); err != nil {
 		return store.SettleResult{}, fmt.Errorf("settle in queue %d: %w", p.Queue, err)
 	}
 	q, err := s.find(p.Queue)
@@ -42,4 +44,13 @@ func (s *Store) decideSettle(q *queue, p store.SettleParams) (res store.SettleRe
 		q.settled = q.last
 	}
 	return res, ev.Released(), q.last, nil
+}
+
+// settleLen is how long the record of a Settle is at most.
+func settleLen(p store.SettleParams) int {
+	n := record.HeaderSize + model.SettledLen(len(p.Items))
+	for _, item := range p.Items {
+		n += len(item.Reason)
+	}
+	return n
 }

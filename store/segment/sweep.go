@@ -2,13 +2,21 @@ package segment
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/internal/journal"
+	"github.com/dabba-mq/dabba/store/internal/record"
 )
 
+// sweepLen is how long the record of a sweep of 1,000 messages is.
+const sweepLen = record.HeaderSize + 12 + 8*1000
+
 // Sweep implements [store.QueueAdmin].
-func (s *Store) Sweep(_ context.Context, id store.QueueID) (store.SweepResult, error) {
+func (s *Store) Sweep(ctx context.Context, id store.QueueID) (store.SweepResult, error) {
+	if err := s.journal.Room(ctx, sweepLen, true); err != nil {
+		return store.SweepResult{}, fmt.Errorf("sweep queue %d: %w", id, err)
+	}
 	q, err := s.find(id)
 	if err != nil {
 		return store.SweepResult{}, err

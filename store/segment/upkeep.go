@@ -13,6 +13,7 @@ type upkeep struct {
 	// mu is held over a checkpoint or merge, I/O included; it guards published.
 	mu        sync.Mutex
 	published uint64 // number of the published checkpoint
+	tried     uint64 // highest number of one that was written
 
 	wanted   chan struct{} // holds one token
 	quit     chan struct{}

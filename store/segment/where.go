@@ -109,7 +109,7 @@ func (w *where) find(seq store.Seq) (from journal.Position, last store.Seq, ok b
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	i := w.index(seq)
-	if i == len(w.extents) || w.extents[i].first > seq {
+	if i == len(w.extents) || w.extents[i].first > seq || w.extents[i].live == 0 {
 		return journal.Position{}, 0, false
 	}
 	e := w.extents[i]

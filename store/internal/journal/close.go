@@ -18,7 +18,7 @@ func (j *Journal) shut() error {
 	j.closing = true
 	j.freeRoom()
 	if j.failure == nil {
-		j.syncers = append(j.syncers, make(chan struct{})) // the last sync
+		j.syncers = append(j.syncers, syncer{j.next - 1, make(chan struct{})}) // the last sync
 	}
 	signal(j.wake)
 	signal(j.prepareNow)

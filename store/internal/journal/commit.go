@@ -31,7 +31,7 @@ type work struct {
 	write bool
 	// sync says that someone waits for a sync, or that the interval has passed.
 	sync    bool
-	syncers []chan struct{}
+	syncers []syncer
 }
 
 // commitLoop is the committer: the only goroutine that writes to the active file.
@@ -74,13 +74,18 @@ func (j *Journal) gather() work {
 func (j *Journal) nextWork() (work, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	head := j.next - LSN(len(j.line))
+	ready := 0
+	for ready < len(j.syncers) && j.syncers[ready].upTo < head {
+		ready++
+	}
 	switch {
+	case ready > 0 || j.syncDue:
+		w := work{sync: true, syncers: j.syncers[:ready:ready]}
+		j.syncers, j.syncDue = j.syncers[ready:], false
+		return w, true
 	case len(j.line) > 0 && (j.urgent || j.due || j.closing || len(j.syncers) > 0):
 		return work{write: true}, true
-	case len(j.syncers) > 0 || j.syncDue:
-		w := work{sync: true, syncers: j.syncers}
-		j.syncers, j.syncDue = nil, false
-		return w, true
 	case j.closing:
 		return work{}, true
 	}
@@ -160,6 +165,7 @@ func (j *Journal) write(b batch) error {
 		if event.Sync, err = j.datasync(); err != nil {
 			return err
 		}
+		j.setMark()
 	}
 	j.publish(b)
 	if j.o.Events.Wrote != nil {
@@ -231,7 +237,7 @@ func (j *Journal) publish(b batch) {
 	}
 }
 
-// datasync syncs the active file.
+// datasync syncs the active file. The mark is the caller's: after a seal it belongs into the next file.
 func (j *Journal) datasync() (time.Duration, error) {
 	start := j.o.Now()
 	if err := j.active.Sync(); err != nil {
@@ -240,7 +246,6 @@ func (j *Journal) datasync() (time.Duration, error) {
 	took := j.o.Now().Sub(start)
 	j.dirty = false
 	j.synced = j.written
-	j.setMark()
 	return took, nil
 }
 
@@ -256,8 +261,11 @@ func (j *Journal) syncActive() error {
 	if !j.dirty {
 		return nil
 	}
-	_, err := j.datasync()
-	return err
+	if _, err := j.datasync(); err != nil {
+		return err
+	}
+	j.setMark()
+	return nil
 }
 
 // fail ends the journal for good and releases everyone.
@@ -285,8 +293,8 @@ func (j *Journal) fail(cause error) {
 	}
 }
 
-func closeAll(waiters []chan struct{}) {
+func closeAll(waiters []syncer) {
 	for _, w := range waiters {
-		close(w)
+		close(w.done)
 	}
 }

@@ -32,8 +32,8 @@ type Journal struct {
 	// writingLast. writing is nil when there is none.
 	gathering, writing chan struct{}
 	writingLast        LSN
-	// syncers are waiting for a sync of everything that was written.
-	syncers []chan struct{}
+	// syncers wait for a sync of what was appended before they came, in that order.
+	syncers []syncer
 	// syncDue says that the interval has passed, syncArmed that its timer runs.
 	syncDue, syncArmed bool
 	// roomFreed is closed and replaced when room may have appeared, if roomWanted.

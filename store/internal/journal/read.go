@@ -71,23 +71,35 @@ func (j *Journal) Walk(from Position, fn func(lsn LSN, pos Position, r record.Re
 		return err
 	}
 	defer done()
-	return f.walk(from.Offset, record.MaxPayload, func(s Skimmed) (bool, error) { return fn(s.LSN, s.Position, s.Record) })
+	return f.walk(from.Offset, record.MaxPayload, false, func(s Skimmed) (bool, error) { return fn(s.LSN, s.Position, s.Record) })
 }
 
 // walk calls fn for the record at this offset and for those that follow, of longer ones than longest only the beginning.
-func (f *dataFile) walk(offset uint32, longest int, fn func(s Skimmed) (bool, error)) error {
+// Damage ends it, or, if it is to go on behind it, is returned in the end.
+func (f *dataFile) walk(offset uint32, longest int, goOn bool, fn func(s Skimmed) (bool, error)) (damage error) {
 	w := windows.Get().(*window)
 	defer windows.Put(w)
 	w.open(f, f.end.Load())
 	for at := int64(offset); at < w.end; {
 		r, size, err := f.recordAt(w, at, longest)
-		if err != nil {
+		if err != nil && (!goOn || !errors.Is(err, store.ErrCorrupt)) {
 			return err
+		}
+		if err != nil {
+			var intact bool
+			if at, intact = f.past(w, at); !intact {
+				return err
+			}
+			damage = err
+			continue
 		}
 		pos := Position{File: f.number(), Offset: uint32(at)}
 		more, err := fn(Skimmed{Record: r, Position: pos, Whole: size == r.Size(), file: f})
-		if !more || err != nil {
-			return err
+		if err != nil {
+			return errors.Join(err, damage)
+		}
+		if !more {
+			return nil
 		}
 		at += int64(size)
 		if !r.Last {
@@ -98,7 +110,7 @@ func (f *dataFile) walk(offset uint32, longest int, fn func(s Skimmed) (bool, er
 			return err
 		}
 	}
-	return nil
+	return damage
 }
 
 // recordAt reads the record at this offset and returns its size, too. It is valid until the window is used again. A

@@ -40,6 +40,12 @@ func (j *Journal) batchOf(lsn LSN) (<-chan struct{}, error) {
 	return j.gathering, nil
 }
 
+// syncer waits until everything up to an LSN is synced.
+type syncer struct {
+	upTo LSN
+	done chan struct{}
+}
+
 // Sync returns nil once everything appended before the call is synced, in whatever mode. It returns [store.ErrFull]
 // instead of waiting for somebody to free space, when some of it has nowhere to go.
 func (j *Journal) Sync() error {
@@ -49,7 +55,7 @@ func (j *Journal) Sync() error {
 		return err
 	}
 	done := make(chan struct{})
-	j.syncers = append(j.syncers, done)
+	j.syncers = append(j.syncers, syncer{j.next - 1, done})
 	signal(j.wake)
 	j.mu.Unlock()
 	for {

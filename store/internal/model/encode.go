@@ -135,9 +135,12 @@ func (ev Claimed) Len() int {
 
 // Len is the length of the encoding.
 func (ev Settled) Len() int {
-	n := 12 + 22*len(ev.Changes)
+	n := SettledLen(len(ev.Changes))
 	for _, c := range ev.Changes {
 		n += len(c.Reason)
 	}
 	return n
 }
+
+// SettledLen is the length of the encoding of a settled event with n changes, reasons apart.
+func SettledLen(n int) int { return 12 + 22*n }
