@@ -27,7 +27,7 @@ func TestRoutesAndDocumentAgree(t *testing.T) {
 	documented := validator.Operations()
 	var routed []string
 	err = chi.Walk(handlers.Routes(handlerstest.Start(t).Config), func(method, path string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
-		if call := method + " " + path; !slices.Contains(pages, call) {
+		if call := method + " " + path; method != http.MethodHead && !slices.Contains(pages, call) {
 			routed = append(routed, call)
 		}
 		return nil
@@ -49,8 +49,51 @@ func TestUnknownPathsAndMethodsAreProblems(t *testing.T) {
 	srv.Post("/v1/queues/q", "").Refused(http.StatusMethodNotAllowed, "invalid_request", "")
 
 	got := srv.Do("POST", "/v1/queues/q", "").Header.Values("Allow")
-	if diff := cmp.Diff([]string{"GET", "PUT", "PATCH", "DELETE"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"GET, HEAD, PUT, PATCH, DELETE"}, got); diff != "" {
 		t.Errorf("Allow (-want +got):\n%s", diff)
+	}
+}
+
+func TestHeadIsGetWithoutABody(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	srv.Put("/v1/queues/q", "").Want(http.StatusCreated)
+	for _, path := range []string{"/", "/docs", "/openapi.json", "/healthz", "/readyz", "/metrics", "/v1/info", "/v1/queues", "/v1/queues/q"} {
+		got, head := srv.Get(path).Want(http.StatusOK), srv.Do(http.MethodHead, path, "").Want(http.StatusOK)
+		if len(head.Body) != 0 || head.Header.Get("Content-Type") != got.Header.Get("Content-Type") {
+			t.Errorf("HEAD %s = %q with %d bytes, want %q and none", path, head.Header.Get("Content-Type"), len(head.Body), got.Header.Get("Content-Type"))
+		}
+	}
+	srv.Do(http.MethodHead, "/v1/queues/none", "").Want(http.StatusNotFound)
+	srv.Do(http.MethodHead, "/v1/queues/q/ack", "").Want(http.StatusMethodNotAllowed)
+}
+
+func TestGetOfWhatTheClientHasIs304(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	etag := srv.Put("/v1/queues/q", "").Want(http.StatusCreated).Header.Get("ETag")
+	for _, seen := range []string{etag, `"x", W/` + etag, "*"} {
+		got := srv.Get("/v1/queues/q", "If-None-Match", seen).Want(http.StatusNotModified)
+		if got.Header.Get("ETag") != etag || len(got.Body) != 0 {
+			t.Errorf("304 for %s has ETag %s and %d bytes, want %s and none", seen, got.Header.Get("ETag"), len(got.Body), etag)
+		}
+	}
+	srv.Patch("/v1/queues/q", `{"delay":"1s"}`).Want(http.StatusOK)
+	srv.Get("/v1/queues/q", "If-None-Match", etag).Want(http.StatusOK)
+}
+
+func TestAnswersEndInANewline(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	srv.Put("/v1/queues/q", "").Want(http.StatusCreated)
+	for _, answer := range []*handlerstest.Answer{
+		srv.Get("/v1/info"), srv.Get("/v1/queues/none"), srv.Post("/v1/queues/q", ""),
+		srv.Post("/v1/queues/q/messages", `{"body":"x"}`), srv.Post("/v1/queues/q/messages", `{"messages":[{"body":"x"}]}`),
+		srv.Post("/v1/queues/q/receive", ""), srv.Post("/v1/queues/q/ack", `{"receipts":["x"]}`),
+	} {
+		if !strings.HasSuffix(string(answer.Body), "}\n") {
+			t.Errorf("answer %q has no newline at its end", answer.Body)
+		}
 	}
 }
 

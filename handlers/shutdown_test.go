@@ -59,7 +59,7 @@ func TestShutdownAnswersThoseWhoWait(t *testing.T) {
 		t.Fatalf("Shutdown: %v", err)
 	}
 	answer, err := io.ReadAll(waiting)
-	if err != nil || !strings.Contains(string(answer), "200 OK") || !strings.HasSuffix(string(answer), `{"messages":[]}`) {
+	if err != nil || !strings.Contains(string(answer), "200 OK") || !strings.HasSuffix(string(answer), `{"messages":[]}`+"\n") {
 		t.Errorf("the receive that waited got %q (%v), want an empty list", answer, err)
 	}
 	if got, err := io.ReadAll(idle); err != nil && !errors.Is(err, net.ErrClosed) && len(got) > 0 {

@@ -72,9 +72,12 @@ func newSurface(c Config) *surface {
 // Routes are those of [New], for looking at, not for serving.
 func Routes(c Config) chi.Routes { return routes(c).router }
 
-// open adds a route that needs no token.
+// open adds a route that needs no token. What can be got can be asked for its headers alone: net/http leaves out the body.
 func (s *surface) open(method, path string, h http.Handler) {
 	s.router.Method(method, path, s.counted(method, path, h))
+	if method == http.MethodGet {
+		s.router.Method(http.MethodHead, path, s.counted(http.MethodHead, path, h))
+	}
 }
 
 // call adds an operation that knows who calls.
@@ -88,7 +91,7 @@ func (s *surface) counted(method, path string, h http.Handler) http.HandlerFunc 
 
 // allowed lists the methods that a path takes.
 func (s *surface) allowed(path string) []string {
-	methods := []string{http.MethodGet, http.MethodPut, http.MethodPost, http.MethodPatch, http.MethodDelete}
+	methods := []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPost, http.MethodPatch, http.MethodDelete}
 	return slices.DeleteFunc(methods, func(method string) bool {
 		return !s.router.Match(chi.NewRouteContext(), method, path)
 	})

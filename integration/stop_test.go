@@ -63,7 +63,7 @@ func TestStopInGoodOrder(t *testing.T) {
 	}
 	close(answers)
 	for a := range answers {
-		if got := string(a.want(http.StatusOK).body); got != `{"messages":[]}` {
+		if got := string(a.want(http.StatusOK).body); got != `{"messages":[]}`+"\n" {
 			t.Errorf("a receive that waited got %s, want an empty answer", got)
 		}
 	}

@@ -74,6 +74,7 @@ func Write(w http.ResponseWriter, p Problem) {
 	if err != nil {
 		panic("problem: a struct of strings does not encode: " + err.Error())
 	}
+	content = append(content, '\n') // for terminals
 	header.Set("Content-Type", ContentType)
 	header.Set("Content-Length", strconv.Itoa(len(content)))
 	header.Set("Cache-Control", "no-store")

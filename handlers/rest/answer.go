@@ -31,8 +31,9 @@ func (a *answer) release() {
 // jsonType is shared by all answers, so that setting the header costs nothing.
 var jsonType = []string{"application/json"}
 
-// send writes the answer in one go. The error is that of the connection.
+// send writes the answer in one go, with a newline for terminals. The error is that of the connection.
 func (a *answer) send(w http.ResponseWriter, status int) error {
+	a.bytes = append(a.bytes, '\n')
 	header := w.Header()
 	header["Content-Type"] = jsonType
 	header["Content-Length"] = []string{strconv.Itoa(len(a.bytes))}

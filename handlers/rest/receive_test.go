@@ -11,7 +11,7 @@ import (
 func TestReceiveOfNothingIsAnEmptyList(t *testing.T) {
 	t.Parallel()
 	srv := withQueue(t, "")
-	if got := string(srv.Post("/v1/queues/q/receive", "").Want(http.StatusOK).Body); got != `{"messages":[]}` {
+	if got := string(srv.Post("/v1/queues/q/receive", "").Want(http.StatusOK).Body); got != `{"messages":[]}`+"\n" {
 		t.Errorf("receive = %s, want an empty list", got)
 	}
 }
@@ -97,4 +97,52 @@ func TestReceiveRefuses(t *testing.T) {
 	srv.Post("/v1/queues/q/receive?wiat=20s", "").Refused(http.StatusBadRequest, "unknown_field", "wiat")
 	srv.Post("/v1/queues/q/receive", `{"attempts":1}`).Refused(http.StatusBadRequest, "unknown_field", "attempts")
 	srv.Post("/v1/queues/none/receive", "").Refused(http.StatusNotFound, "not_found", "")
+}
+
+func TestRawAnswersSayWhatTheyLeaveOut(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, "")
+	srv.Post("/v1/queues/q/messages", `{"body":"x","attributes":{"plain":"1","none":"","n":{"type":"Number","value":"2"},"omitted":"3",
+		"two words":"4","gr\u00f6\u00dfe":"5","Plain":"6","lines":"a\nb"," ":"7","b":{"type":"Binary","value_base64":"eA=="}}}`).Want(http.StatusOK)
+	srv.Post("/v1/queues/q/messages", `{"body":"y","attributes":{"plain":"1"}}`).Want(http.StatusOK)
+
+	got := srv.Post("/v1/queues/q/receive", "", "Accept", "application/octet-stream").Want(http.StatusOK).Header
+	for name, want := range map[string]string{
+		"Dabba-Attr-Plain": "1", "Dabba-Attr-None": "", "Dabba-Attr-N": "2", "Dabba-Attr-Omitted": "3", "Dabba-Omitted-Attributes": "6",
+	} {
+		if values := got.Values(name); len(values) != 1 || values[0] != want {
+			t.Errorf("header %s = %q, want %q", name, values, want)
+		}
+	}
+	if got := srv.Post("/v1/queues/q/receive", "", "Accept", "application/octet-stream").Want(http.StatusOK).Header.Values("Dabba-Omitted-Attributes"); got != nil {
+		t.Errorf("an answer with all attributes says that it leaves out %q", got)
+	}
+}
+
+func TestAcceptIsWeighed(t *testing.T) {
+	t.Parallel()
+	for accept, raw := range map[string]bool{
+		"":                                    false,
+		"*/*":                                 false,
+		"garbage/":                            false,
+		"application/octet-stream":            true,
+		"application/octet-stream, */*;q=0.1": true,
+		"application/json;q=0.5, application/octet-stream":     true,
+		"application/octet-stream, application/json":           true,
+		"application/octet-stream;q=0.1, application/json":     false,
+		"application/octet-stream;q=0.1, */*":                  false,
+		"application/octet-stream;q=0":                         false,
+		"application/octet-stream;q=0.5, application/json;q=0": true,
+		"application/octet-stream;q=0.5, application/*;q=0.7":  false,
+	} {
+		t.Run(accept, func(t *testing.T) {
+			t.Parallel()
+			srv := withQueue(t, "")
+			want := http.StatusOK
+			if raw {
+				want = http.StatusNoContent
+			}
+			srv.Post("/v1/queues/q/receive", "", "Accept", accept).Want(want)
+		})
+	}
 }

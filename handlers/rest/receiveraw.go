@@ -10,16 +10,38 @@ import (
 	"github.com/dabba-mq/dabba/engine"
 )
 
-// wantsRaw says whether the client asked for the body as it is.
+// wantsRaw says whether the client asked for the body as it is: by name, and no less than it wants JSON (RFC 9110,
+// section 12.5.1).
 func wantsRaw(r *http.Request) bool {
+	raw, text, others := -1.0, -1.0, 0.0
 	for _, header := range r.Header["Accept"] {
 		for accepted := range strings.SplitSeq(header, ",") {
-			if media, _, err := mime.ParseMediaType(accepted); err == nil && media == "application/octet-stream" {
-				return true
+			media, params, err := mime.ParseMediaType(accepted)
+			if err != nil {
+				continue
+			}
+			switch media {
+			case "application/octet-stream":
+				raw = quality(params)
+			case "application/json":
+				text = quality(params)
+			case "application/*", "*/*":
+				others = max(others, quality(params))
 			}
 		}
 	}
-	return false
+	if text < 0 {
+		text = others
+	}
+	return raw > 0 && raw >= text
+}
+
+// quality is the weight of one accepted type: 1 unless it says something else.
+func quality(params map[string]string) float64 {
+	if q, err := strconv.ParseFloat(params["q"], 64); err == nil {
+		return q
+	}
+	return 1
 }
 
 // writeRaw answers with one message's body, and 204 when there is none.
@@ -46,15 +68,31 @@ func writeRaw(w http.ResponseWriter, got *engine.Received) error {
 	if d.TraceParent != "" {
 		header.Set(traceHeader, d.TraceParent)
 	}
-	for _, a := range d.Attributes {
-		// An attribute that does not fit into a header is left out here and whole in the JSON form.
-		if headerToken(a.Name) && (len(a.Value) == 0 || headerSafe(string(a.Value))) {
-			header.Set(attributeHeader+a.Name, string(a.Value))
-		}
+	if omitted := setAttributes(header, d.Attributes); omitted > 0 {
+		header.Set(omittedHeader, strconv.Itoa(omitted))
 	}
 	w.WriteHeader(http.StatusOK)
 	_, err := w.Write(d.Body)
 	return err
+}
+
+// omittedHeader says how many attributes a raw answer leaves out. It does not start like those that carry one.
+const omittedHeader = "Dabba-Omitted-Attributes"
+
+// setAttributes makes headers of the attributes and counts those that cannot be one: whose name is no header name, or
+// differs from another's only in case, or whose value is bytes or would not survive in a header. The JSON form has all.
+func setAttributes(header http.Header, attributes []engine.Attribute) (omitted int) {
+	for _, a := range attributes {
+		name := http.CanonicalHeaderKey(attributeHeader + a.Name)
+		_, taken := header[name]
+		if taken || !headerToken(a.Name) || strings.HasPrefix(a.Type, binaryType) ||
+			len(a.Value) > 0 && !headerSafe(string(a.Value)) {
+			omitted++
+			continue
+		}
+		header[name] = []string{string(a.Value)}
+	}
+	return omitted
 }
 
 // headerSafe says whether s survives as a header value: not empty, no control characters, no spaces at the ends.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/auth"
@@ -74,9 +75,7 @@ func (a *API) MethodNotAllowed(allowed func(path string) []string) http.HandlerF
 		if path == "" {
 			path = r.URL.Path
 		}
-		for _, method := range allowed(path) {
-			w.Header().Add("Allow", method)
-		}
+		w.Header().Set("Allow", strings.Join(allowed(path), ", "))
 		problem.Write(w, problem.Problem{
 			Status: http.StatusMethodNotAllowed,
 			Code:   engine.CodeInvalidRequest,
