@@ -23,7 +23,8 @@ func (e *Engine) loadSecret(ctx context.Context) error {
 		return err
 	}
 	if len(secret) != secretSize || secret[0] != secretVersion {
-		return fmt.Errorf("%w: %s has version %d, this program knows %d", store.ErrVersion, secretKey, secret[:1], secretVersion)
+		return fmt.Errorf("%w: %s is %d bytes that begin with %v, this program knows %d bytes of version %d",
+			store.ErrVersion, secretKey, len(secret), secret[:min(1, len(secret))], secretSize, secretVersion)
 	}
 	ids, err := aes.NewCipher(secret[1:17])
 	if err != nil {

@@ -34,27 +34,40 @@ func (s *Store) admit(ctx context.Context, n int) error {
 }
 
 func (s *Store) hasSpace(n int) error {
-	now := s.clock.Now()
+	if known, err := s.space.known(s.clock.Now(), n); known {
+		return err
+	}
+	err := s.lookUpSpace()
 	s.space.mu.Lock()
 	defer s.space.mu.Unlock()
-	s.space.since += n
-	if now < s.space.checked+1000 && s.space.since < recheck {
-		return s.space.err
+	s.space.err = err
+	return err
+}
+
+// known says what was found last, and that n bytes are to be let in; or that it is for the caller to look again.
+func (sp *space) known(now model.Millis, n int) (bool, error) {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	sp.since += n
+	if now < sp.checked+1000 && sp.since < recheck {
+		return true, sp.err
 	}
-	s.space.checked, s.space.since = now, 0
+	sp.checked, sp.since = now, 0
+	return false, nil
+}
+
+func (s *Store) lookUpSpace() error {
 	free, err := s.fs().Free(s.o.Dir)
 	if err != nil {
 		return fmt.Errorf("look up free space: %w", err)
 	}
 	least := 2*s.o.FileSize + freeMargin - s.journal.Kept()
 	if free >= least {
-		s.space.err = nil
 		return nil
 	}
 	// What was consumed since the last data file was full has not been let go of yet, and with sends refused the next
 	// one may never be.
 	s.upkeep.wake()
-	s.space.err = fmt.Errorf("%w: %d MiB free in %s, sends need %d; consume messages or free disk space",
+	return fmt.Errorf("%w: %d MiB free in %s, sends need %d; consume messages or free disk space",
 		store.ErrFull, free>>20, s.o.Dir, least>>20)
-	return s.space.err
 }

@@ -4,9 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/dabba-mq/dabba/store"
 )
+
+// upkeepAgain is how long after a round that failed the next one begins.
+const upkeepAgain = 5 * time.Second
 
 // upkeep is the work in the background: a checkpoint whenever a data file was sealed, then merging and letting go.
 type upkeep struct {
@@ -37,12 +41,18 @@ func (u *upkeep) wake() {
 func (u *upkeep) start(s *Store) {
 	go func() {
 		defer close(u.done)
+		again := time.NewTimer(upkeepAgain)
+		defer again.Stop()
+		again.Stop()
 		for {
 			select {
 			case <-u.wanted:
-				s.maintain()
+			case <-again.C:
 			case <-u.quit:
 				return
+			}
+			if again.Stop(); !s.maintain() {
+				again.Reset(upkeepAgain)
 			}
 		}
 	}()
@@ -54,15 +64,17 @@ func (u *upkeep) stop() {
 	<-u.done
 }
 
-// maintain does one round. What fails is tried again in the next; nothing acknowledged depends on it.
-func (s *Store) maintain() {
+// maintain does one round and says whether it succeeded. What fails is tried again; nothing acknowledged depends on it.
+func (s *Store) maintain() bool {
 	err := s.checkpoint()
 	if err == nil {
 		err = s.mergeAndPublish()
 	}
-	if err != nil && !errors.Is(err, store.ErrUnknown) {
-		s.o.Events.warn("space cannot be reclaimed now, it is tried again: " + err.Error())
+	if err == nil || errors.Is(err, store.ErrUnknown) {
+		return true // or never again
 	}
+	s.o.Events.warn("space cannot be reclaimed now, it is tried again: " + err.Error())
+	return false
 }
 
 func (s *Store) mergeAndPublish() error {
