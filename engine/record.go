@@ -110,3 +110,19 @@ func (e *Engine) readRecord(ctx context.Context, ref Ref) (*record, error) {
 	}
 	return &r, nil
 }
+
+// CatalogEntry reads a pair of the store's key-value part: which queue it is about, and under which id the store knows
+// that. It is false for a pair that is not about a queue. It is for tools that look at a store without an engine.
+func CatalogEntry(p store.Pair) (ref Ref, id store.QueueID, ok bool, err error) {
+	if !strings.HasPrefix(p.Key, catalogPrefix) {
+		return Ref{}, 0, false, nil
+	}
+	if ref, err = refOfKey(p.Key); err != nil {
+		return Ref{}, 0, false, err
+	}
+	r, err := decodeRecord(p)
+	if err != nil {
+		return Ref{}, 0, false, err
+	}
+	return ref, r.id, true, nil
+}

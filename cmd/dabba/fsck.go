@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/auth"
+	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/segment"
 )
 
@@ -27,18 +31,19 @@ func newFsck(p program) *cobra.Command {
 					fmt.Fprintf(p.out, "%s\n", line)
 				}
 			}
-			report, err := segment.Check(o)
+			found, err := segment.Check(o)
 			if err != nil {
 				return err
 			}
+			report := newCheckReport(found)
 			if asJSON {
 				err = json.NewEncoder(p.out).Encode(report)
 			} else {
-				err = printReport(p.out, report)
+				err = report.print(p.out)
 			}
 			if err == nil && len(report.Problems) > 0 {
-				err = fmt.Errorf("%d problems in %s: restore the folder from a copy, or start with --quarantine to set damaged parts aside",
-					len(report.Problems), args[0])
+				err = fmt.Errorf("%s in %s: restore the folder from a copy, or start with --quarantine to set damaged parts aside",
+					counted(len(report.Problems), "problem"), args[0])
 			}
 			return err
 		},
@@ -48,20 +53,87 @@ func newFsck(p program) *cobra.Command {
 	return cmd
 }
 
-func printReport(w io.Writer, r segment.Report) error {
+// checkReport is what fsck prints: what the store found, with the names of the queues.
+type checkReport struct {
+	Checkpoint uint64               `json:"checkpoint"`
+	Files      []segment.FileReport `json:"files"`
+	Queues     []checkedQueue       `json:"queues"`
+	Keys       []string             `json:"keys"`
+	Problems   []string             `json:"problems"`
+}
+
+// checkedQueue is a queue as of the last record in the folder.
+type checkedQueue struct {
+	// ID is what records call it.
+	ID string `json:"id"`
+	// Tenant and Name are null for a queue that the catalog does not list: it was about to be deleted.
+	Tenant  *string `json:"tenant"`
+	Name    *string `json:"name"`
+	Ready   int64   `json:"ready"`
+	Leased  int64   `json:"leased"`
+	Delayed int64   `json:"delayed"`
+	Dead    int64   `json:"dead"`
+	Bytes   int64   `json:"bytes"`
+	// OldestAge is in seconds, null when no message is ready.
+	OldestAge *float64 `json:"oldest_age_seconds"`
+	Revision  uint64   `json:"revision"`
+	// NextDue is when time alone changes something, null for never.
+	NextDue *time.Time `json:"next_due"`
+}
+
+func newCheckReport(found segment.Report) checkReport {
+	r := checkReport{
+		Checkpoint: found.Checkpoint,
+		Files:      append([]segment.FileReport{}, found.Files...),
+		Queues:     []checkedQueue{},
+		Keys:       []string{},
+		Problems:   found.Problems,
+	}
+	names := make(map[store.QueueID]engine.Ref)
+	for _, pair := range found.Pairs {
+		r.Keys = append(r.Keys, pair.Key)
+		ref, id, ok, err := engine.CatalogEntry(pair)
+		if err != nil {
+			r.Problems = append(r.Problems, err.Error())
+		}
+		if ok {
+			names[id] = ref
+		}
+	}
+	for _, q := range found.Queues {
+		shown := checkedQueue{
+			ID: fmt.Sprintf("%016x", uint64(q.ID)), Revision: q.Revision,
+			Ready: q.Ready, Leased: q.Leased, Delayed: q.Delayed, Dead: q.Dead, Bytes: q.Bytes,
+		}
+		if ref, ok := names[q.ID]; ok {
+			shown.Tenant, shown.Name = &ref.Tenant, &ref.Name
+		}
+		if q.OldestAge >= 0 {
+			shown.OldestAge = new(q.OldestAge.Seconds())
+		}
+		if q.NextDue != store.NoDue {
+			shown.NextDue = new(time.Unix(0, int64(q.NextDue)).UTC())
+		}
+		r.Queues = append(r.Queues, shown)
+	}
+	return r
+}
+
+func (r checkReport) print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "FILE\tBYTES\tRECORDS\tLIVE MESSAGES\tTORN BYTES\t")
 	for _, f := range r.Files {
 		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%d\t\n", f.File, f.Size, f.Records, f.Live, f.Torn)
 	}
-	fmt.Fprintln(t, "\nQUEUE\tREADY\tLEASED\tDELAYED\tDEAD\tBYTES\t")
+	fmt.Fprintln(t, "\nREADY\tLEASED\tDELAYED\tDEAD\tBYTES\tID\t  NAME")
 	for _, q := range r.Queues {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t\n", q.Queue, q.Ready, q.Leased, q.Delayed, q.Dead, q.Bytes)
+		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%d\t%s\t  %s\n", q.Ready, q.Leased, q.Delayed, q.Dead, q.Bytes, q.ID, q.title())
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nCheckpoint %d, %d data files, %d queues, %d keys.\n", r.Checkpoint, len(r.Files), len(r.Queues), len(r.Keys))
+	fmt.Fprintf(w, "\nCheckpoint %d, %s, %s, %s.\n", r.Checkpoint,
+		counted(len(r.Files), "data file"), counted(len(r.Queues), "queue"), counted(len(r.Keys), "key"))
 	for _, problem := range r.Problems {
 		fmt.Fprintf(w, "PROBLEM: %s\n", problem)
 	}
@@ -69,4 +141,15 @@ func printReport(w io.Writer, r segment.Report) error {
 		fmt.Fprintln(w, "No damage found.")
 	}
 	return nil
+}
+
+// title is the queue's name, with the tenant's before it unless that is the usual one.
+func (q checkedQueue) title() string {
+	switch {
+	case q.Name == nil:
+		return "(not in the catalog)"
+	case *q.Tenant == auth.DefaultTenant:
+		return *q.Name
+	}
+	return *q.Tenant + "/" + *q.Name
 }

@@ -110,27 +110,28 @@ func (o *sendOptions) run(ctx context.Context, p program, c *client, files []str
 	if err == nil && s.batches == 0 {
 		err = s.queueExists(ctx)
 	}
-	fmt.Fprintf(p.errOut, "%s sent to %s\n", messageCount(s.sent), o.queue)
+	fmt.Fprintf(p.errOut, "%s sent to %s\n", counted(s.sent, "message"), o.queue)
 	switch {
 	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("interrupted after %s", messageCount(s.sent))
+		return fmt.Errorf("interrupted after %s", counted(s.sent, "message"))
 	case err != nil && s.sent > 0:
-		return fmt.Errorf("stopped after %s: %w", messageCount(s.sent), err)
+		return fmt.Errorf("stopped after %s: %w", counted(s.sent, "message"), err)
 	case err != nil:
 		return err
 	case s.refused > 0 && s.sent == 0:
-		return fmt.Errorf("nothing was sent: %s refused", messageCount(s.refused))
+		return fmt.Errorf("nothing was sent: %s refused", counted(s.refused, "message"))
 	case s.refused > 0:
-		return fmt.Errorf("%s refused, the others were sent", messageCount(s.refused))
+		return fmt.Errorf("%s refused, the others were sent", counted(s.refused, "message"))
 	}
 	return nil
 }
 
-func messageCount(n int) string {
+// counted is "1 message" or "2 messages".
+func counted(n int, what string) string {
 	if n == 1 {
-		return "1 message"
+		return "1 " + what
 	}
-	return strconv.Itoa(n) + " messages"
+	return strconv.Itoa(n) + " " + what + "s"
 }
 
 // read puts all messages into the channel.

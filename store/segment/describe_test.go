@@ -22,8 +22,8 @@ func TestCheckTellsInWords(t *testing.T) {
 			{Seq: 1, Target: store.Done},
 			{Seq: 2, Target: store.Ready, Due: 1500, Uncount: true},
 			{Seq: 3, Target: store.Leased, Due: 2000},
-			{Seq: 4, Target: store.Dead, Reason: "no yoghurt"},
-		}}): `done 1; ready 2 from 1970-01-01T00:00:01.500Z, not counted; leased 3 until 1970-01-01T00:00:02.000Z; dead 4, reason "no yoghurt"`,
+			{Seq: 4, Target: store.Dead, Reason: "no milk"},
+		}}): `done 1; ready 2 from 1970-01-01T00:00:01.500Z, not counted; leased 3 until 1970-01-01T00:00:02.000Z; dead 4, reason "no milk"`,
 	}
 	for got, want := range tests {
 		if got != want {
