@@ -16,8 +16,12 @@ import (
 	"github.com/dabba-mq/dabba/handlers/rest"
 )
 
-// maxBodies is how many bytes of request bodies may be in memory at a time.
-const maxBodies = 256 << 20
+const (
+	// maxBodies is how many bytes of request bodies may be in memory at a time.
+	maxBodies = 256 << 20
+	// maxAnswers is the same of messages on their way to clients, so that those who do not read keep nobody from sending.
+	maxAnswers = 256 << 20
+)
 
 // Config is what the HTTP surface is made of.
 type Config struct {
@@ -50,6 +54,7 @@ func newSurface(c Config) *surface {
 		Engine:    c.Engine,
 		Log:       c.Log,
 		Bodies:    middleware.NewBudget(maxBodies),
+		Answers:   middleware.NewBudget(maxAnswers),
 		Readiness: c.Readiness,
 		Version:   c.Version,
 		Now:       time.Now,

@@ -18,8 +18,8 @@ import (
 type Config struct {
 	Engine *engine.Engine
 	Log    *slog.Logger
-	// Bodies bounds the request bodies in memory.
-	Bodies *middleware.Budget
+	// Bodies bounds the request bodies in memory, Answers the messages in memory that clients are reading.
+	Bodies, Answers *middleware.Budget
 	// Readiness is red while the server is stopping.
 	Readiness *Readiness
 	// Version is shown by info.
@@ -35,6 +35,7 @@ type API struct {
 	engine    *engine.Engine
 	log       *slog.Logger
 	bodies    *middleware.Budget
+	answers   *middleware.Budget
 	readiness *Readiness
 	version   string
 	now       func() time.Time
@@ -51,6 +52,7 @@ func New(c Config) *API {
 		engine:    c.Engine,
 		log:       c.Log,
 		bodies:    c.Bodies,
+		answers:   c.Answers,
 		readiness: c.Readiness,
 		version:   c.Version,
 		now:       c.Now,

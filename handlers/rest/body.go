@@ -20,6 +20,11 @@ const (
 	pooledBody = 256 << 10
 	// firstRead is the size of the buffer for a body of unknown length.
 	firstRead = 16 << 10
+	// unbudgeted is the size up to which bodies and answers are no matter for the budgets: however rude others are,
+	// whoever sends and receives small messages is served.
+	unbudgeted = 64 << 10
+	// eager is how much memory a body gets before any of it has arrived, whatever its length is said to be.
+	eager = 1 << 20
 	// unhurried is the size up to which the server's own read timeout is enough for a slow client.
 	unhurried = 256 << 10
 	// bodyRate is the slowest upload that is put up with, in bytes per second, beyond bodyGrace.
@@ -31,7 +36,8 @@ const (
 type body struct {
 	bytes []byte
 	api   *API
-	taken int64
+	room  int64 // how much of its memory may be used
+	taken int64 // how much of that counts in the budget
 }
 
 var bodies = sync.Pool{New: func() any { return new(body) }}
@@ -42,7 +48,7 @@ func (b *body) release() {
 	if cap(b.bytes) > pooledBody {
 		b.bytes = nil
 	}
-	b.bytes, b.api, b.taken = b.bytes[:0], nil, 0
+	b.bytes, b.api, b.room, b.taken = b.bytes[:0], nil, 0, 0
 	bodies.Put(b)
 }
 
@@ -54,6 +60,9 @@ func usual(context.Context) (int64, error) { return maxBody, nil }
 
 // read takes in the whole request body. One that says to be too long is refused before any of it is read.
 func (a *API) read(w http.ResponseWriter, r *http.Request, most limit) (*body, error) {
+	if err := plainBody(w, r); err != nil {
+		return nil, err
+	}
 	b, _ := bodies.Get().(*body)
 	b.api = a
 	var err error
@@ -83,13 +92,16 @@ func (b *body) readKnown(w http.ResponseWriter, r *http.Request, most limit) err
 			return tooLarge(w, m)
 		}
 	}
-	if err := b.grow(size); err != nil {
-		return err
-	}
 	b.patience(w, size)
-	b.bytes = b.bytes[:size]
-	if _, err := io.ReadFull(r.Body, b.bytes); err != nil {
-		return unread(err)
+	for read := int64(0); read < size; {
+		if err := b.grow(min(size, max(eager, 2*read))); err != nil {
+			return err
+		}
+		b.bytes = b.bytes[:b.room]
+		if _, err := io.ReadFull(r.Body, b.bytes[read:]); err != nil {
+			return unread(err)
+		}
+		read = b.room
 	}
 	return nil
 }
@@ -98,8 +110,8 @@ func (b *body) readKnown(w http.ResponseWriter, r *http.Request, most limit) err
 func (b *body) readChunked(w http.ResponseWriter, r *http.Request, most limit) error {
 	m, raised := int64(maxBody), false
 	for {
-		if int64(len(b.bytes)) == b.taken {
-			size := max(firstRead, 2*b.taken)
+		if int64(len(b.bytes)) == b.room {
+			size := max(firstRead, 2*b.room)
 			if size > m && !raised {
 				var err error
 				if m, err = most(r.Context()); err != nil {
@@ -113,7 +125,7 @@ func (b *body) readChunked(w http.ResponseWriter, r *http.Request, most limit) e
 			}
 			b.patience(w, size)
 		}
-		n, err := r.Body.Read(b.bytes[len(b.bytes):b.taken])
+		n, err := r.Body.Read(b.bytes[len(b.bytes):b.room])
 		b.bytes = b.bytes[:len(b.bytes)+n]
 		switch {
 		case int64(len(b.bytes)) > m:
@@ -128,15 +140,13 @@ func (b *body) readChunked(w http.ResponseWriter, r *http.Request, most limit) e
 
 // grow makes room for size bytes in all, if the server has it.
 func (b *body) grow(size int64) error {
-	if !b.api.bodies.Take(size - b.taken) {
-		return &engine.Error{
-			Code:       engine.CodeUnavailable,
-			Detail:     "The server is holding as many request bodies as it may; repeat the request shortly.",
-			Outcome:    engine.NotApplied,
-			RetryAfter: time.Second,
+	if size > unbudgeted {
+		if !b.api.bodies.Take(size - b.taken) {
+			return busy("The server is holding as many request bodies as it may; repeat the request shortly.")
 		}
+		b.taken = size
 	}
-	b.taken = size
+	b.room = size
 	if int64(cap(b.bytes)) < size {
 		b.bytes = append(make([]byte, 0, size), b.bytes...)
 	}
@@ -160,6 +170,11 @@ func tooLarge(w http.ResponseWriter, most int64) error {
 		Detail:  fmt.Sprintf("The request body is larger than the %d bytes that are allowed here; send less at a time.", most),
 		Outcome: engine.NotApplied,
 	}
+}
+
+// busy is a refusal for now.
+func busy(detail string) error {
+	return &engine.Error{Code: engine.CodeUnavailable, Detail: detail, Outcome: engine.NotApplied, RetryAfter: time.Second}
 }
 
 func unread(err error) error {

@@ -111,9 +111,10 @@ func TestABodyThatEndsTooEarlyChangesNothing(t *testing.T) {
 func TestTooManyBodiesAtOnceAreRefusedForNow(t *testing.T) {
 	t.Parallel()
 	srv := withQueue(t, "")
-	const each = 16 << 20
+	large := `{"body":"` + strings.Repeat("x", 100<<10) + `"}`
+	const each = 1 << 20
 	var holders []net.Conn
-	for range 256 / 16 {
+	for range 256 + 10 { // some may be refused, when they come at the same time as what fills the last of the room
 		conn := dial(t, srv)
 		if _, err := fmt.Fprintf(conn, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: test\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\nx", each); err != nil {
 			t.Fatal(err)
@@ -121,7 +122,7 @@ func TestTooManyBodiesAtOnceAreRefusedForNow(t *testing.T) {
 		holders = append(holders, conn)
 	}
 	eventually(t, "a full server", func() bool {
-		res := srv.Post("/v1/queues/q/messages", `{"body":"x"}`)
+		res := srv.Post("/v1/queues/q/messages", large)
 		if res.Status == http.StatusOK {
 			return false
 		}
@@ -132,13 +133,27 @@ func TestTooManyBodiesAtOnceAreRefusedForNow(t *testing.T) {
 		}
 		return true
 	})
-	// Calls without a body go on.
+	// Calls without a body go on, and small ones.
 	srv.Get("/v1/queues/q").Want(http.StatusOK)
+	srv.Post("/v1/queues/q/messages", `{"body":"x"}`).Want(http.StatusOK)
 
 	for _, conn := range holders {
 		_ = conn.Close()
 	}
 	eventually(t, "room for bodies", func() bool {
-		return srv.Post("/v1/queues/q/messages", `{"body":"x"}`).Status == http.StatusOK
+		return srv.Post("/v1/queues/q/messages", large).Status == http.StatusOK
 	})
+}
+
+func TestABodyTakesMemoryAsItArrives(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, `{"max_message_bytes":16777216}`)
+	// By their lengths these would be twice what the server holds.
+	for range 32 {
+		conn := dial(t, srv)
+		if _, err := fmt.Fprintf(conn, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: test\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\nx", 16<<20); err != nil {
+			t.Fatal(err)
+		}
+	}
+	srv.Post("/v1/queues/q/messages", strings.Repeat("x", 10<<20), "Content-Type", "text/plain").Want(http.StatusOK)
 }

@@ -56,6 +56,12 @@ func (a *API) Receive(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(clientGone)
 		return nil
 	}
+	size := heldBy(got)
+	if !a.answers.Take(size) {
+		a.undo(r, got)
+		return busy("The server is holding as many answers for slow readers as it may; repeat the request shortly, or ask for less.")
+	}
+	defer a.answers.Give(size)
 	if raw {
 		err = writeRaw(w, got)
 	} else {
@@ -70,6 +76,18 @@ func (a *API) Receive(w http.ResponseWriter, r *http.Request) error {
 		a.undo(r, got)
 	}
 	return nil
+}
+
+// heldBy is how much memory an answer takes until its client has read it. A small one fits into the connection's buffer.
+func heldBy(got *engine.Received) int64 {
+	size := int64(0)
+	for i := range got.Messages {
+		size += int64(len(got.Messages[i].Body))
+	}
+	if size <= unbudgeted {
+		return 0
+	}
+	return size
 }
 
 // receive waits without the deadline under which the request was read: it would end a wait that is longer.
@@ -115,7 +133,7 @@ func (a *API) readReceive(w http.ResponseWriter, r *http.Request) (engine.Receiv
 	most := 1
 	if req.Max != nil {
 		if most = *req.Max; most < 1 {
-			return engine.ReceiveRequest{}, invalid("max", "The field \"max\" must be from 1 to 1000.")
+			return engine.ReceiveRequest{}, invalid("max", "Give a number from 1 to 1000.")
 		}
 	}
 	return engine.ReceiveRequest{
@@ -189,6 +207,7 @@ func writeReceived(w http.ResponseWriter, got *engine.Received) error {
 			b = append(b, ',')
 		}
 		b = appendMessage(b, &got.Messages[i])
+		got.Messages[i].Body = nil // not twice in memory while a slow client reads
 	}
 	out.bytes = append(b, ']', '}')
 	return out.send(w, http.StatusOK)
