@@ -87,7 +87,7 @@ func (c *client) try(ctx context.Context, method, path, body string) (*answer, e
 // do sends a request that must be answered.
 func (c *client) do(method, path, body string) *answer {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.t.Context()), patience) // cleanups ask, too
 	defer cancel()
 	a, err := c.try(ctx, method, path, body)
 	if err != nil {

@@ -193,13 +193,16 @@ func (s *server) processorTime() time.Duration {
 }
 
 // resident is how many bytes of memory the server has.
-func (s *server) resident() int64 {
+func (s *server) resident() int64 { return s.memory("VmRSS:") }
+
+// memory is a figure of the kernel's about the process, in bytes.
+func (s *server) memory(name string) int64 {
 	s.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	_, after, _ := strings.Cut(string(status), "VmRSS:")
+	_, after, _ := strings.Cut(string(status), name)
 	var kib int64
 	if _, err := fmt.Sscan(after, &kib); err != nil {
 		s.t.Fatalf("%s: %v", status, err)
