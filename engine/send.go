@@ -13,7 +13,7 @@ import (
 // that could be done twice.
 func (e *Engine) Send(ctx context.Context, ref Ref, req SendRequest) (SendAnswer, error) {
 	if n := len(req.Messages); n < 1 || n > MaxBatch {
-		return SendAnswer{}, invalid("messages", fmt.Sprintf("Send 1 to %d messages; these are %d.", MaxBatch, n))
+		return SendAnswer{}, invalid("messages", fmt.Sprintf("Give 1 to %d messages; these are %d.", MaxBatch, n))
 	}
 	if err := req.Key.validate(); err != nil {
 		return SendAnswer{}, err

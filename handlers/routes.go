@@ -18,7 +18,7 @@ func routes(c Config) *surface {
 	s := newSurface(c)
 
 	// Open to everyone.
-	s.open(http.MethodGet, "/", web.Start())
+	s.open(http.MethodGet, "/", web.Start(c.Verifier != nil))
 	s.open(http.MethodGet, "/docs", openapi.Docs(s.api.Handle(s.api.NotFound)))
 	s.open(http.MethodGet, "/docs/*", openapi.Docs(s.api.Handle(s.api.NotFound)))
 	s.open(http.MethodGet, "/openapi.json", openapi.Document())

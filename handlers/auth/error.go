@@ -54,7 +54,7 @@ func missingToken() *Error {
 	return &Error{
 		Status: http.StatusUnauthorized,
 		Code:   "unauthenticated",
-		Detail: `no token: send "Authorization: Bearer <token>" (dabba token issues one)`,
+		Detail: `This needs a token: send "Authorization: Bearer <token>".`,
 	}
 }
 
@@ -66,6 +66,6 @@ func keysUnavailable() *Error {
 	return &Error{
 		Status: http.StatusServiceUnavailable,
 		Code:   "unavailable",
-		Detail: "the keys that verify tokens could not be fetched yet; try again shortly",
+		Detail: "The keys that verify tokens could not be fetched yet; try again shortly.",
 	}
 }

@@ -44,7 +44,7 @@ func bearer(h http.Header) (string, *Error) {
 		return "", missingToken()
 	case 1:
 	default:
-		return "", badToken("more than one Authorization header: send one")
+		return "", badToken("There is more than one Authorization header: send one.")
 	}
 	kind, token, _ := strings.Cut(values[0], " ")
 	if !strings.EqualFold(kind, "Bearer") {

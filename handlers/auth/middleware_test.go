@@ -67,8 +67,8 @@ func TestMiddlewareRefuses(t *testing.T) {
 		"no word": {[]string{"Bearer"}, `Bearer realm="dabba"`},
 		"spaces":  {[]string{"Bearer   "}, `Bearer realm="dabba"`},
 		"joined":  {[]string{"Bearer" + token}, `Bearer realm="dabba"`},
-		"two":     {[]string{"Bearer " + token, "Bearer " + token}, `Bearer realm="dabba", error="invalid_token", error_description="more than one Authorization header: send one"`},
-		"garbage": {[]string{`Bearer "\` + "\x01é"}, `Bearer realm="dabba", error="invalid_token", error_description="the token is not a JSON Web Token: get one with dabba token or from your identity provider"`},
+		"two":     {[]string{"Bearer " + token, "Bearer " + token}, `Bearer realm="dabba", error="invalid_token", error_description="There is more than one Authorization header: send one."`},
+		"garbage": {[]string{`Bearer "\` + "\x01é"}, `Bearer realm="dabba", error="invalid_token", error_description="The token is not a JSON Web Token: get one with dabba token or from your identity provider."`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -47,7 +47,7 @@ func (p Principal) Require(resource, action, name string) error {
 	return &Error{
 		Status: http.StatusForbidden,
 		Code:   "forbidden",
-		Detail: fmt.Sprintf("this needs the scope %s, which the token does not have", missing),
+		Detail: fmt.Sprintf("This needs the scope %s, which the token does not have.", missing),
 		Scope:  missing,
 	}
 }

@@ -97,7 +97,7 @@ func (v *Verifier) Verify(ctx context.Context, token string) (Principal, error) 
 // verify returns a principal that is shared and must not be changed.
 func (v *Verifier) verify(ctx context.Context, token string) (*Principal, *Error) {
 	if len(token) > MaxTokenBytes {
-		return nil, badToken(fmt.Sprintf("the token is longer than %d bytes", MaxTokenBytes))
+		return nil, badToken(fmt.Sprintf("The token is longer than %d bytes.", MaxTokenBytes))
 	}
 	// The generation is read before the keys are: should they rotate meanwhile, the entry is stored as outdated.
 	generation := v.remote.generation()
@@ -127,7 +127,7 @@ func (v *Verifier) examine(ctx context.Context, token string) (*Principal, *Erro
 		c.Tenant = DefaultTenant
 	}
 	if err := CheckTenant(c.Tenant); err != nil {
-		return nil, badToken("the token's " + err.Error())
+		return nil, badToken("The token's " + err.Error() + ".")
 	}
 	list := parseScopes(c.Scope)
 	return &Principal{
@@ -192,30 +192,30 @@ func (v *Verifier) explain(t *jwt.Token, c *claims, err error) *Error {
 	case errors.Is(err, errUnavailable):
 		return keysUnavailable()
 	case errors.Is(err, jwt.ErrTokenMalformed):
-		return badToken("the token is not a JSON Web Token: get one with dabba token or from your identity provider")
+		return badToken("The token is not a JSON Web Token: get one with dabba token or from your identity provider.")
 	case errors.Is(err, errCritical):
-		return badToken("the token has critical headers, which are not understood here")
+		return badToken("The token has critical headers, which are not understood here.")
 	case t == nil || t.Method == nil || methods[t.Method.Alg()] == nil:
-		return badToken("the token's algorithm is not accepted: sign it with HS256, RS256, ES256 or EdDSA")
+		return badToken("The token's algorithm is not accepted: sign it with HS256, RS256, ES256 or EdDSA.")
 	case errors.Is(err, errNoKey):
-		return badToken("no configured key fits the token's algorithm and key id: was it issued for this server?")
+		return badToken("No configured key fits the token's algorithm and key id: was it issued for this server?")
 	case errors.Is(err, jwt.ErrTokenSignatureInvalid), errors.Is(err, jwt.ErrTokenUnverifiable):
-		return badToken("the token's signature does not match any configured key: was it issued for this server?")
+		return badToken("The token's signature does not match any configured key: was it issued for this server?")
 	case c.ExpiresAt == nil:
-		return badToken(`the token never expires: issue one with an "exp" claim`)
+		return badToken(`The token never expires: issue one with an "exp" claim.`)
 	case errors.Is(err, jwt.ErrTokenExpired):
 		return expired(c.ExpiresAt.Time)
 	case errors.Is(err, jwt.ErrTokenNotValidYet):
-		return badToken("the token is not valid yet: check the clocks of both machines")
+		return badToken("The token is not valid yet: check the clocks of both machines.")
 	case errors.Is(err, jwt.ErrTokenInvalidIssuer):
-		return badToken("the token's issuer is not the one this server accepts")
+		return badToken("The token's issuer is not the one this server accepts.")
 	case errors.Is(err, jwt.ErrTokenInvalidAudience):
-		return badToken("the token is meant for another audience than this server")
+		return badToken("The token is meant for another audience than this server.")
 	default:
-		return badToken("the token's claims are not valid")
+		return badToken("The token's claims are not valid.")
 	}
 }
 
 func expired(at time.Time) *Error {
-	return badToken("the token expired at " + at.UTC().Format(time.RFC3339) + ": get a new one")
+	return badToken("The token expired at " + at.UTC().Format(time.RFC3339) + ": get a new one.")
 }

@@ -83,13 +83,13 @@ func TestVerifyRefuses(t *testing.T) {
 		"RS512":               {rsaOnly, sign(t, jwt.SigningMethodRS512, p.rsa, good()), "algorithm"},
 		"PS256":               {rsaOnly, sign(t, jwt.SigningMethodPS256, p.rsa, good()), "algorithm"},
 		"public key as secret (PEM)": {
-			rsaOnly, sign(t, jwt.SigningMethodHS256, publicPEM, good()), "no configured key fits",
+			rsaOnly, sign(t, jwt.SigningMethodHS256, publicPEM, good()), "No configured key fits",
 		},
 		"public key as secret (modulus)": {
-			rsaOnly, sign(t, jwt.SigningMethodHS256, p.rsa.N.Bytes(), good()), "no configured key fits",
+			rsaOnly, sign(t, jwt.SigningMethodHS256, p.rsa.N.Bytes(), good()), "No configured key fits",
 		},
-		"ES256 on an RSA server": {rsaOnly, sign(t, jwt.SigningMethodES256, p.ec, good()), "no configured key fits"},
-		"other key id":           {named, hs256(good(), "kid", "b"), "no configured key fits"},
+		"ES256 on an RSA server": {rsaOnly, sign(t, jwt.SigningMethodES256, p.ec, good()), "No configured key fits"},
+		"other key id":           {named, hs256(good(), "kid", "b"), "No configured key fits"},
 		"critical header":        {hmacOnly, hs256(good(), "crit", "exp"), "critical"},
 		"no issuer":              {issuer, hs256(good()), "claims"},
 		"other issuer":           {issuer, hs256(but(good(), "iss", "https://evil.example")), "issuer"},

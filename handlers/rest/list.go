@@ -64,7 +64,7 @@ func (p parameters) page() (int, error) {
 	case n == nil:
 		return defaultPage, nil
 	case *n < 1 || *n > maxPage:
-		return 0, invalid("limit", fmt.Sprintf("The query parameter \"limit\" must be from 1 to %d.", maxPage))
+		return 0, invalid("limit", fmt.Sprintf("Give a number from 1 to %d.", maxPage))
 	}
 	return *n, nil
 }

@@ -25,7 +25,7 @@ func query(r *http.Request, known ...string) (parameters, error) {
 	p := make(parameters, len(values))
 	for name, given := range values {
 		if !slices.Contains(known, name) {
-			return nil, unknownField(name, fmt.Sprintf("The query parameter %q is not known here; known: %s.", name, list(known)))
+			return nil, unknownField(name, fmt.Sprintf("The query parameter %q is not known here; this call takes %s.", name, list(known)))
 		}
 		if len(given) > 1 {
 			return nil, invalid(name, fmt.Sprintf("The query parameter %q is given more than once.", name))
@@ -90,5 +90,5 @@ func (p parameters) flag(name string) (bool, error) {
 	case given == "", given == "true", given == "1":
 		return true, nil
 	}
-	return false, invalid(name, fmt.Sprintf("The query parameter %q must be true or false.", name))
+	return false, invalid(name, fmt.Sprintf("The query parameter %q must be true or false (or 1 or 0).", name))
 }

@@ -62,6 +62,9 @@ func statusOf(e *engine.Error) int {
 	if e.Code == engine.CodeConflict && (e.Field == ifMatchField || e.Field == ifNoneMatchField) {
 		return http.StatusPreconditionFailed
 	}
+	if e.Code == engine.CodeInvalidRequest && e.Field == encodingField {
+		return http.StatusUnsupportedMediaType
+	}
 	if status, ok := statuses[e.Code]; ok {
 		return status
 	}

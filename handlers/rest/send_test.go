@@ -356,3 +356,16 @@ func TestBodiesOf16MiBAndMore(t *testing.T) {
 		t.Errorf("received %d bytes, want the %d that were sent", len(got.Body), len(body))
 	}
 }
+
+func TestCompressedBodiesAreRefused(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, "")
+	for _, path := range []string{"/v1/queues/q/messages", "/v1/queues/q/receive"} {
+		got := srv.Post(path, "\x1f\x8b", "Content-Encoding", "gzip").
+			Refused(http.StatusUnsupportedMediaType, "invalid_request", "Content-Encoding")
+		if accepted := got.Header.Get("Accept-Encoding"); accepted != "identity" {
+			t.Errorf("Accept-Encoding of a 415 = %q, want identity", accepted)
+		}
+	}
+	srv.Post("/v1/queues/q/messages", `{"body":"x"}`, "Content-Encoding", "identity").Want(http.StatusOK)
+}

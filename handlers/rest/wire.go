@@ -208,11 +208,13 @@ type Info struct {
 
 // Limits hold for every queue.
 type Limits struct {
-	MaxBatch        int      `json:"max_batch" validate:"required" example:"1000"`
-	MaxMessageBytes int64    `json:"max_message_bytes" validate:"required" example:"67108864"`
-	MaxAnswerBytes  int64    `json:"max_answer_bytes" validate:"required" example:"16777216"`
-	MaxBodyBytes    int64    `json:"max_body_bytes" validate:"required" example:"16777216"`
-	MaxWait         Duration `json:"max_wait" validate:"required" swaggertype:"string" example:"1h"`
+	MaxBatch        int   `json:"max_batch" validate:"required" example:"1000"`
+	MaxMessageBytes int64 `json:"max_message_bytes" validate:"required" example:"67108864"`
+	// The most of bodies that one receive answers with, except that it always answers with one message.
+	MaxAnswerBytes int64 `json:"max_answer_bytes" validate:"required" example:"16777216"`
+	// What every call takes. A send takes more if its queue does: 4/3 of the queue's max_message_bytes and 1 MiB.
+	MaxBodyBytes int64    `json:"max_body_bytes" validate:"required" example:"16777216"`
+	MaxWait      Duration `json:"max_wait" validate:"required" swaggertype:"string" example:"1h"`
 }
 
 // Identity is who the server takes the caller for.
