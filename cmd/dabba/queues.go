@@ -356,14 +356,10 @@ func newQueuesDelete(p program, o *queuesOptions) *cobra.Command {
 	return cmd
 }
 
-// adviseOnDelete says what to do about a queue that is not there or must stay.
+// adviseOnDelete says what to do about a queue that is not there.
 func adviseOnDelete(name string, err error) error {
-	a, ok := errors.AsType[*answerError](err)
-	switch {
-	case ok && a.Code == "not_found":
+	if a, ok := errors.AsType[*answerError](err); ok && a.Code == "not_found" {
 		return fmt.Errorf("there is no queue %q: dabba queues list shows those there are", name)
-	case ok && a.Code == "conflict":
-		return fmt.Errorf("%w (dabba queues delete %s --force does it all the same, and its messages are lost)", err, name)
 	}
 	return err
 }
