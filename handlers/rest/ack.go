@@ -17,7 +17,7 @@ import (
 // @Param q path string true "Queue name"
 // @Param request body AckRequest true "The receipts"
 // @Success 200 {object} Results
-// @Failure default {object} problem.Document
+// @Failure 400,401,403,404,413,415,503,507,default {object} problem.Document
 // @Security bearer
 // @Router /v1/queues/{q}/ack [post]
 func (a *API) Ack(w http.ResponseWriter, r *http.Request) error {

@@ -13,15 +13,15 @@ import (
 // QueueConfig is a queue's configuration on the wire. What a request leaves out has the default shown.
 type QueueConfig struct {
 	// How long a received message is hidden from others.
-	Visibility Duration `json:"visibility" swaggertype:"string" example:"30s"`
+	Visibility Duration `json:"visibility" swaggertype:"string" extensions:"x-duration" example:"30s"`
 	// How long a new message is held back.
-	Delay Duration `json:"delay" swaggertype:"string" example:"0s"`
+	Delay Duration `json:"delay" swaggertype:"string" extensions:"x-duration" example:"0s"`
 	// How long a message may stay ready or dead.
-	Retention Duration `json:"retention" swaggertype:"string" example:"96h"`
+	Retention Duration `json:"retention" swaggertype:"string" extensions:"x-duration" example:"96h"`
 	// The most that body and attributes of one message may have, in bytes; up to 64 MiB.
 	MaxMessageBytes int64 `json:"max_message_bytes" example:"1048576"`
 	// How long a receive stays open while nothing is ready.
-	Wait       Duration   `json:"wait" swaggertype:"string" example:"0s"`
+	Wait       Duration   `json:"wait" swaggertype:"string" extensions:"x-duration" example:"0s"`
 	Retry      Retry      `json:"retry"`
 	DeadLetter DeadLetter `json:"dead_letter"`
 	// Free labels.
@@ -32,9 +32,9 @@ type QueueConfig struct {
 type Retry struct {
 	Policy engine.RetryPolicy `json:"policy" swaggertype:"string" enums:"none,fixed,exponential" example:"exponential"`
 	// The delay after the first delivery.
-	Base Duration `json:"base" swaggertype:"string" example:"1s"`
+	Base Duration `json:"base" swaggertype:"string" extensions:"x-duration" example:"1s"`
 	// The most the delay may grow to.
-	Cap    Duration      `json:"cap" swaggertype:"string" example:"5m"`
+	Cap    Duration      `json:"cap" swaggertype:"string" extensions:"x-duration" example:"5m"`
 	Jitter engine.Jitter `json:"jitter" swaggertype:"string" enums:"full,equal,none" example:"full"`
 	// Deliveries after which a message is dead; left out or 0 for no limit.
 	MaxReceives uint32 `json:"max_receives,omitzero" example:"5"`

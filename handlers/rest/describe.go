@@ -14,7 +14,7 @@ import "net/http"
 // @Success 200 {object} Queue
 // @Success 304 "The configuration is the same"
 // @Header 200 {string} ETag "Names this state of the configuration"
-// @Failure default {object} problem.Document
+// @Failure 400,401,403,404,503,default {object} problem.Document
 // @Security bearer
 // @Router /v1/queues/{q} [get]
 func (a *API) Describe(w http.ResponseWriter, r *http.Request) error {

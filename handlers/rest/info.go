@@ -18,7 +18,7 @@ var features = []string{
 // @Tags server
 // @Produce json
 // @Success 200 {object} Info
-// @Failure default {object} problem.Document
+// @Failure 401,default {object} problem.Document
 // @Security bearer
 // @Router /v1/info [get]
 func (a *API) Info(w http.ResponseWriter, _ *http.Request) error {

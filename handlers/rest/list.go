@@ -22,7 +22,7 @@ const (
 // @Param limit query int false "Entries a page, from 1 to 1000" default(100)
 // @Param cursor query string false "The cursor of the page before"
 // @Success 200 {object} QueueList
-// @Failure default {object} problem.Document
+// @Failure 400,401,503,default {object} problem.Document
 // @Security bearer
 // @Router /v1/queues [get]
 func (a *API) List(w http.ResponseWriter, r *http.Request) error {

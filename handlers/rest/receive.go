@@ -17,21 +17,28 @@ const undoTime = 10 * time.Second
 // Receive leases messages, waiting for the first if asked to. What a client hung up on is given back uncounted.
 //
 // @Summary Receive messages
-// @Description Leases up to max messages, oldest first, and waits for the first if there is none. Every field may be a query parameter instead. With Accept: application/octet-stream and max=1 the answer is the message's body, with Dabba-Id, Dabba-Receipt, Dabba-Receives and Dabba-Attr-<name> headers, or 204. A client that hangs up before the answer is fully written leases nothing.
+// @Description Leases up to max messages, oldest first, and waits for the first if there is none. Every field may be a query parameter instead. With Accept: application/octet-stream and max=1 the answer is the message's body, with Dabba-Id, Dabba-Receipt, Dabba-Receives and Dabba-Attr-<name> headers, or 204. Attribute names have no case there, types are left out, and Dabba-Omitted-Attributes counts the attributes that cannot be headers (names or values that are not plain text, names that differ in case alone); JSON has all of them. A client that hangs up before the answer is fully written leases nothing.
 // @ID receive
 // @Tags messages
 // @Accept json
 // @Produce json,octet-stream
 // @Param q path string true "Queue name"
-// @Param max query int false "From 1 to 1000" default(1)
+// @Param max query int false "From 1 to 1000; 1 when left out"
 // @Param wait query string false "How long to wait for the first message; defaults to the queue's"
 // @Param visibility query string false "How long the lease lasts; defaults to the queue's"
 // @Param consumer query string false "Free text that names the receiver"
 // @Param Prefer header string false "wait=<seconds> is used when no wait is given"
 // @Param request body ReceiveRequest false "What to receive"
 // @Success 200 {object} ReceiveAnswer
+// @Header 200 {string} Dabba-Id "With a raw body: the message's id"
+// @Header 200 {string} Dabba-Receipt "With a raw body: the proof of this delivery, for ack, nack and extend"
+// @Header 200 {integer} Dabba-Receives "With a raw body: deliveries over the message's whole life"
+// @Header 200 {string} Dabba-Sent-At "With a raw body: when it was sent (RFC 3339)"
+// @Header 200 {integer} Dabba-Lease-Token "With a raw body: rises with every delivery"
+// @Header 200 {string} Dabba-Lease-Expires-At "With a raw body: when the lease ends (RFC 3339)"
+// @Header 200 {integer} Dabba-Omitted-Attributes "With a raw body: how many attributes have no header"
 // @Success 204 "No message, for a raw body"
-// @Failure default {object} problem.Document
+// @Failure 400,401,403,404,413,415,503,507,default {object} problem.Document
 // @Security bearer
 // @Router /v1/queues/{q}/receive [post]
 func (a *API) Receive(w http.ResponseWriter, r *http.Request) error {

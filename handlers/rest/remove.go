@@ -14,7 +14,7 @@ import (
 // @Param q path string true "Queue name"
 // @Param receipt path string true "The receipt of its last delivery"
 // @Success 204 "Removed, or gone already"
-// @Failure default {object} problem.Document
+// @Failure 400,401,403,404,409,503,507,default {object} problem.Document
 // @Security bearer
 // @Router /v1/queues/{q}/messages/{receipt} [delete]
 func (a *API) Remove(w http.ResponseWriter, r *http.Request) error {

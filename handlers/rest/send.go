@@ -27,7 +27,7 @@ import (
 // @Param message body SendRequest true "The message, or the messages"
 // @Success 200 {object} SendAnswer "The message is durable; or, with messages, the result of each"
 // @Success 299 {object} SendManyAnswer
-// @Failure default {object} problem.Document
+// @Failure 400,401,403,404,413,415,422,503,507,default {object} problem.Document
 // @Security bearer
 // @Router /v1/queues/{q}/messages [post]
 func (a *API) Send(w http.ResponseWriter, r *http.Request) error {

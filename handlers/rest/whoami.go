@@ -9,7 +9,7 @@ import "net/http"
 // @Tags server
 // @Produce json
 // @Success 200 {object} Identity
-// @Failure default {object} problem.Document
+// @Failure 401,default {object} problem.Document
 // @Security bearer
 // @Router /v1/whoami [get]
 func (a *API) WhoAmI(w http.ResponseWriter, r *http.Request) error {

@@ -47,7 +47,7 @@ type NewMessage struct {
 	BodyBase64 []byte     `json:"body_base64,omitzero" swaggertype:"string" format:"base64" example:"aGVsbG8="`
 	Attributes Attributes `json:"attributes,omitzero" swaggertype:"object"`
 	// Holds the message back for this long instead of the queue's delay.
-	Delay *Duration `json:"delay,omitzero" swaggertype:"string" example:"30s"`
+	Delay *Duration `json:"delay,omitzero" swaggertype:"string" extensions:"x-duration" example:"30s"`
 	// Holds the message back until then; the later of the two counts.
 	DeliverAt *time.Time `json:"deliver_at,omitzero" format:"date-time" example:"2026-11-29T16:50:00Z"`
 
@@ -86,9 +86,9 @@ type ReceiveRequest struct {
 	// From 1 to 1000.
 	Max *int `json:"max,omitzero" example:"10"`
 	// Defaults to the queue's.
-	Wait *Duration `json:"wait,omitzero" swaggertype:"string" example:"20s"`
+	Wait *Duration `json:"wait,omitzero" swaggertype:"string" extensions:"x-duration" example:"20s"`
 	// Defaults to the queue's.
-	Visibility *Duration `json:"visibility,omitzero" swaggertype:"string" example:"30s"`
+	Visibility *Duration `json:"visibility,omitzero" swaggertype:"string" extensions:"x-duration" example:"30s"`
 	// Free text that names the receiver.
 	Consumer string `json:"consumer,omitzero" example:"worker-7"`
 }
@@ -145,7 +145,7 @@ type NackRequest struct {
 	Items    []NackItem `json:"items,omitzero"`
 	Receipts []string   `json:"receipts,omitzero"`
 	// Replaces the queue's retry policy, for receipts.
-	Delay *Duration `json:"delay,omitzero" swaggertype:"string" example:"10s"`
+	Delay *Duration `json:"delay,omitzero" swaggertype:"string" extensions:"x-duration" example:"10s"`
 	// Kept with the messages and shown on their dead letters, for receipts; cut to 1024 bytes.
 	Reason string `json:"reason,omitzero" example:"no stock"`
 	// Rejects the messages for good, for receipts.
@@ -158,7 +158,7 @@ type NackItem struct {
 	// Kept with the message and shown on its dead letter; cut to 1024 bytes.
 	Reason string `json:"reason,omitzero" example:"no stock"`
 	// Replaces the queue's retry policy.
-	Delay *Duration `json:"delay,omitzero" swaggertype:"string" example:"10s"`
+	Delay *Duration `json:"delay,omitzero" swaggertype:"string" extensions:"x-duration" example:"10s"`
 	// Rejects the message: it will not be delivered from this queue again.
 	Dead bool `json:"dead,omitzero"`
 
@@ -170,14 +170,14 @@ type ExtendRequest struct {
 	Items    []ExtendItem `json:"items,omitzero"`
 	Receipts []string     `json:"receipts,omitzero"`
 	// From now, for receipts.
-	Visibility *Duration `json:"visibility,omitzero" swaggertype:"string" example:"60s"`
+	Visibility *Duration `json:"visibility,omitzero" swaggertype:"string" extensions:"x-duration" example:"60s"`
 }
 
 // ExtendItem lets one lease end later.
 type ExtendItem struct {
 	Receipt string `json:"receipt" validate:"required"`
 	// From now.
-	Visibility *Duration `json:"visibility" validate:"required" swaggertype:"string" example:"60s"`
+	Visibility *Duration `json:"visibility" validate:"required" swaggertype:"string" extensions:"x-duration" example:"60s"`
 
 	fault fault
 }

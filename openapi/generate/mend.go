@@ -3,7 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -65,6 +68,10 @@ func mendSchema(name string, schema node) {
 	for field, v := range properties {
 		property := v.(node)
 		delete(property, "uniqueItems")
+		if property["x-duration"] == true {
+			delete(property, "x-duration")
+			property["type"] = []any{"string", "number"}
+		}
 		if property["x-nullable"] == true {
 			delete(property, "x-nullable")
 			property["type"] = []any{property["type"], "null"}
@@ -88,6 +95,15 @@ func mendOperation(operation node) error {
 			delete(schema, "description")
 		}
 	}
+	if body := child(operation, "requestBody"); body["content"] != nil {
+		id, _ := operation["operationId"].(string)
+		example, ok := examples[id]
+		if !ok {
+			return errors.New("its request has no example: add one to examples")
+		}
+		child(body, "content", "application/json")["example"] = example
+		body["content"] = order(child(body, "content"))
+	}
 	responses := child(operation, "responses")
 	if err := joinAlternative(responses); err != nil {
 		return err
@@ -97,11 +113,25 @@ func mendOperation(operation node) error {
 		content := child(response, "content")
 		if failure(status) {
 			mendFailure(status, response, content)
-			continue
+		} else if anyType(content); len(content) > 0 {
+			response["content"] = order(content)
 		}
-		anyType(content)
+		named(response)
 	}
 	return nil
+}
+
+// named adds what every answer has.
+func named(response node) {
+	headers, ok := response["headers"].(node)
+	if !ok {
+		headers = node{}
+		response["headers"] = headers
+	}
+	headers["X-Request-Id"] = node{
+		"description": "Names this request in the server's log; that of the request, if it had one",
+		"schema":      node{"type": "string"},
+	}
 }
 
 // anyType makes a raw body one of whatever type the message has.
@@ -122,14 +152,22 @@ func mendFailure(status string, response, content node) {
 	clear(content)
 	content["application/problem+json"] = schema
 	if response["description"] == nil || response["description"] == "" {
-		response["description"] = "An error"
+		response["description"] = meaning(status)
 	}
-	if status == "default" || status == "503" {
+	if status == "default" || status == "503" || status == "507" {
 		response["headers"] = node{"Retry-After": node{
-			"description": "With 429 and 503: seconds until repeating makes sense",
+			"description": "With 429, 503 and 507: seconds until repeating makes sense",
 			"schema":      node{"type": "integer"},
 		}}
 	}
+}
+
+// meaning is what HTTP calls a status.
+func meaning(status string) string {
+	if code, err := strconv.Atoi(status); err == nil {
+		return http.StatusText(code)
+	}
+	return "Another error"
 }
 
 // joinAlternative makes the 200 one of two forms.

@@ -1,0 +1,65 @@
+package handlers_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/dabba-mq/dabba/handlers/handlerstest"
+	"github.com/dabba-mq/dabba/openapi"
+)
+
+// TestTheFormsOfTheDocsWorkAsTheyStand sends what the page at /docs fills in before anyone has typed a letter.
+func TestTheFormsOfTheDocsWorkAsTheyStand(t *testing.T) {
+	t.Parallel()
+	type operation struct {
+		Parameters []struct {
+			Name   string `json:"name"`
+			Schema struct {
+				Default jsontext.Value `json:"default"`
+			} `json:"schema"`
+		} `json:"parameters"`
+		RequestBody struct {
+			Content jsontext.Value `json:"content"`
+		} `json:"requestBody"`
+	}
+	var document struct {
+		Paths map[string]map[string]operation `json:"paths"`
+	}
+	if err := json.Unmarshal(openapi.Bytes(), &document); err != nil {
+		t.Fatal(err)
+	}
+	srv := handlerstest.Start(t)
+	srv.Put("/v1/queues/q", "").Want(http.StatusCreated)
+	sent := 0
+	for path, operations := range document.Paths {
+		for method, op := range operations {
+			if len(op.RequestBody.Content) == 0 {
+				continue
+			}
+			if !strings.HasPrefix(strings.TrimSpace(string(op.RequestBody.Content[1:])), `"application/json"`) {
+				t.Errorf("%s %s does not offer JSON first: %.60s", method, path, op.RequestBody.Content)
+			}
+			for _, p := range op.Parameters {
+				if name := p.Name; len(p.Schema.Default) > 0 {
+					t.Errorf("%s %s fills in the parameter %s, which its example may have, too", method, path, name)
+				}
+			}
+			var content map[string]struct {
+				Example jsontext.Value `json:"example"`
+			}
+			if err := json.Unmarshal(op.RequestBody.Content, &content); err != nil {
+				t.Fatal(err)
+			}
+			sent++
+			answer := srv.Do(strings.ToUpper(method), strings.ReplaceAll(path, "{q}", "q"), string(content["application/json"].Example))
+			answer.Want(http.StatusOK)
+		}
+	}
+	if sent < 7 {
+		t.Errorf("the document has %d forms, want 7 at least", sent)
+	}
+}
