@@ -171,9 +171,10 @@ type Outcome uint8
 const (
 	// Settled: the transition took place.
 	Settled Outcome = iota + 1
-	// Gone: the message is no longer in this queue.
+	// Gone: the message is no longer in any queue: it was settled before, or retention took it.
 	Gone
-	// Lost: someone else holds it by now, or it is dead, or its lease ended and Strict was set.
+	// Lost: someone else holds it by now, or it is dead or was moved to another queue, or its lease ended and Strict was
+	// set. Of very many messages that were moved, a backend may report the oldest as Gone.
 	Lost
 	// Died: given back with its deliveries used up, it is dead.
 	Died

@@ -12,6 +12,7 @@ var moveCases = []testCase{
 	{"takes dead messages only", moveDeadOnly},
 	{"makes them ready at once, oldest first", moveOrder},
 	{"stops at its limit", moveLimit},
+	{"refuses a late ack of what was moved", moveLateAck},
 	{"stops at four megabytes", moveBytes},
 	{"keeps payload and size", movePayload},
 	{"says where a message came from", moveOrigin},
@@ -56,6 +57,24 @@ func moveOrder(f *fixture) {
 	for i, m := range got.Messages {
 		f.equal("Claim in the target: Seq", m.Seq, store.Seq(i+1))
 	}
+}
+
+// An ack that came too late must not look like success: the message lives on in the target.
+func moveLateAck(f *fixture) {
+	source, target := f.queue(store.Settings{}), f.queue(store.Settings{})
+	f.send(source, "a", "b", "c")
+	late := items(f.wantClaim(source, 3, "a", "b", "c"), store.Done, 0)
+	f.clock.Advance(2 * lease)
+	taken := items(f.claim(source, 3), store.Dead, 0)
+	f.settle(source, taken[1], taken[2])
+	f.move(store.MoveParams{Source: source, Target: target, Limit: 10})
+	f.wantSettle(source, late[1], store.Lost)
+	f.wantSettle(source, late[2], store.Lost)
+	f.wantSettle(source, taken[1], store.Lost)
+	taken[0].Target = store.Done
+	f.wantSettle(source, taken[0], store.Settled)
+	f.wantSettle(source, late[0], store.Gone)
+	f.wantClaim(target, 10, "b", "c")
 }
 
 func moveLimit(f *fixture) {

@@ -27,6 +27,7 @@ type plainQueue struct {
 	next     store.Seq
 	token    store.Token
 	messages []*plainMessage
+	moved    []store.Seq // to another queue
 	once     map[[16]byte]plainOnce
 }
 
@@ -254,6 +255,9 @@ func (s *plain) Settle(_ context.Context, p store.SettleParams) (store.SettleRes
 
 func (q *plainQueue) settle(i store.SettleItem, strict bool, now time.Time) store.Outcome {
 	at := slices.IndexFunc(q.messages, func(m *plainMessage) bool { return m.Seq == i.Seq })
+	if at < 0 && slices.Contains(q.moved, i.Seq) {
+		return store.Lost
+	}
 	if at < 0 {
 		return store.Gone
 	}
@@ -309,6 +313,7 @@ func (s *plain) Move(_ context.Context, p store.MoveParams) (store.MoveResult, e
 		}
 		r.Moved++
 		source.remove(m)
+		source.moved = append(source.moved, m.Seq)
 		o := store.Origin{Queue: p.Source, Seq: m.Seq, SentAt: m.SentAt}
 		if m.Origin != nil {
 			o = *m.Origin

@@ -51,7 +51,9 @@ func (q *Queue) ApplyMovedOut(ev MovedOut) {
 	q.advance(ev.At)
 	for _, seq := range ev.Seqs {
 		q.erase(seq)
+		q.moved.add(seq)
 	}
+	q.moved.forgetFirst(movedSpans)
 }
 
 // ApplyMovedIn appends messages that came from elsewhere.

@@ -9,6 +9,9 @@ import (
 
 const tickMillis = int64(store.Tick / time.Millisecond)
 
+// movedSpans bounds what is remembered of messages that were moved away.
+const movedSpans = 1 << 16
+
 // sweepLimit bounds what one call removes or marks beside what it was asked for.
 const sweepLimit = 1000
 
@@ -27,6 +30,9 @@ type Queue struct {
 	delayed  int64 // how many of timed are delayed
 	once     onceTable
 	texts    texts
+	// moved are messages that went to another queue: an ack of one must not look like success. Of very many the lowest
+	// are forgotten.
+	moved ranges
 
 	// Erased, if set, is called for each message that leaves the queue, with its size.
 	Erased func(seq store.Seq, size uint32)

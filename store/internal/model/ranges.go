@@ -34,6 +34,47 @@ func (r *ranges) append(seq store.Seq) {
 	r.spans = append(r.spans, span{seq, seq})
 }
 
+// add puts in any seq.
+func (r *ranges) add(seq store.Seq) {
+	live := r.spans[r.head:]
+	i := sort.Search(len(live), func(i int) bool { return live[i].to+1 >= seq })
+	switch {
+	case i == len(live):
+		r.append(seq)
+		return
+	case live[i].from <= seq && seq <= live[i].to:
+		return
+	case live[i].to+1 == seq:
+		live[i].to = seq
+		if i+1 < len(live) && live[i+1].from == seq+1 {
+			live[i].to = live[i+1].to
+			r.drop(i + 1)
+		}
+	case live[i].from == seq+1:
+		live[i].from = seq
+	default:
+		r.insert(i, span{seq, seq})
+	}
+	r.count++
+}
+
+// insert makes s the i-th live span.
+func (r *ranges) insert(i int, s span) {
+	at := r.head + i
+	r.spans = append(r.spans, span{})
+	copy(r.spans[at+1:], r.spans[at:])
+	r.spans[at] = s
+}
+
+// forgetFirst drops the lowest spans until at most n are left.
+func (r *ranges) forgetFirst(n int) {
+	for len(r.spans)-r.head > n {
+		s := r.spans[r.head]
+		r.count -= int64(s.to-s.from) + 1
+		r.drop(0)
+	}
+}
+
 // remove takes seq out and says whether it was in.
 func (r *ranges) remove(seq store.Seq) bool {
 	live := r.spans[r.head:]
@@ -55,10 +96,7 @@ func (r *ranges) remove(seq store.Seq) bool {
 	default:
 		upper := span{seq + 1, s.to}
 		s.to = seq - 1
-		at := r.head + i + 1
-		r.spans = append(r.spans, span{})
-		copy(r.spans[at+1:], r.spans[at:])
-		r.spans[at] = upper
+		r.insert(i+1, upper)
 	}
 	return true
 }

@@ -25,8 +25,8 @@ func (q *Queue) Settle(now Millis, p store.SettleParams) (Settled, []store.Outco
 func (q *Queue) judge(now Millis, item store.SettleItem, strict bool) (Change, store.Outcome, bool) {
 	n, touched := q.slots.find(item.Seq)
 	if !touched {
-		if q.fresh.has(item.Seq) {
-			return Change{}, store.Lost, false // its lease was forgotten by a crash
+		if q.fresh.has(item.Seq) || q.moved.has(item.Seq) {
+			return Change{}, store.Lost, false // its lease was forgotten by a crash, or it lives on elsewhere
 		}
 		return Change{}, store.Gone, false
 	}

@@ -13,6 +13,7 @@ import (
 //
 //	settings | next u64 | token u64
 //	fresh    n u32 | n × { from u64 | to u64 }
+//	moved    as fresh
 //	slots    n u32 | n × { seq u64 | due | token u64 | avail i64 | entered u32 | state u8 | consumer text | reason text }
 //	columns  n u32 | n × { index u64 | live u16 as u32 | skip u8 | full u8 | values }
 //	         values of a full chunk     base size u32 | base tick i64 | width of sizes u8 | of ticks u8 | packed bytes
@@ -27,6 +28,7 @@ type Frozen struct {
 	next     store.Seq
 	token    store.Token
 	spans    []span
+	moved    []span
 	slab     []slot
 	texts    []text
 	cols     columns
@@ -40,6 +42,7 @@ func (q *Queue) Freeze() *Frozen {
 	f := &Frozen{
 		settings: q.settings, next: q.next, token: q.token,
 		spans: slices.Clone(q.fresh.spans[q.fresh.head:]),
+		moved: slices.Clone(q.moved.spans[q.moved.head:]),
 		slab:  slices.Clone(q.slots.slab),
 		texts: slices.Clone(q.texts.list),
 		cols: columns{
@@ -66,11 +69,8 @@ func (f *Frozen) Encode(b []byte) []byte {
 	w.settings(f.settings)
 	w.seq(f.next)
 	w.u64(uint64(f.token))
-	w.count(len(f.spans))
-	for _, s := range f.spans {
-		w.seq(s.from)
-		w.seq(s.to)
-	}
+	w.spans(f.spans)
+	w.spans(f.moved)
 	f.encodeSlots(&w)
 	f.encodeColumns(&w)
 	w.count(len(f.keys))
@@ -143,7 +143,7 @@ func Restore(id store.QueueID, b []byte) (*Queue, error) {
 	q.settings = r.settings()
 	q.next = r.seq()
 	q.token = store.Token(r.u64())
-	q.restoreFresh(&r)
+	q.fresh, q.moved = r.ranges(q.next), r.ranges(q.next)
 	q.restoreSlots(&r)
 	q.restoreColumns(&r)
 	for range r.count(64) {
@@ -160,18 +160,28 @@ func Restore(id store.QueueID, b []byte) (*Queue, error) {
 	return q, nil
 }
 
-func (q *Queue) restoreFresh(r *reader) {
+func (w *writer) spans(list []span) {
+	w.count(len(list))
+	for _, s := range list {
+		w.seq(s.from)
+		w.seq(s.to)
+	}
+}
+
+// ranges reads spans that rise and lie below next.
+func (r *reader) ranges(next store.Seq) (set ranges) {
 	before := store.Seq(0)
 	for range r.count(16) {
 		s := span{r.seq(), r.seq()}
-		if s.from <= before || s.to < s.from || s.to >= q.next {
+		if s.from <= before || s.to < s.from || s.to >= next {
 			r.failed = true
-			return
+			return ranges{}
 		}
 		before = s.to
-		q.fresh.spans = append(q.fresh.spans, s)
-		q.fresh.count += int64(s.to-s.from) + 1
+		set.spans = append(set.spans, s)
+		set.count += int64(s.to-s.from) + 1
 	}
+	return set
 }
 
 func (q *Queue) restoreSlots(r *reader) {
