@@ -110,6 +110,7 @@ func TestOnlyAdminsScrape(t *testing.T) {
 	srv, caller := withKeys(t)
 	srv.Get("/metrics").Refused(http.StatusUnauthorized, "unauthenticated", "")
 	srv.Get("/metrics", caller("", "queues:*:*")...).Refused(http.StatusForbidden, "forbidden", "")
+	srv.Get("/metrics", caller("rival", "admin:*:*")...).Refused(http.StatusForbidden, "forbidden", "")
 	srv.Get("/metrics", caller("", "admin:*:*")...).Want(http.StatusOK).Has("dabba_waiting_receives")
 }
 

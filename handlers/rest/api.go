@@ -103,7 +103,17 @@ func pathValue(r *http.Request, name string) string {
 	return v
 }
 
-// RequireAdmin is nil if the caller may look at what belongs to all tenants.
+// RequireAdmin is nil if the caller may look at what belongs to all tenants. An administrator of one tenant may not; the
+// default tenant is that of whoever runs the server.
 func (a *API) RequireAdmin(r *http.Request) error {
-	return a.principal(r).Require("admin", "*", "*")
+	p := a.principal(r)
+	if p.Tenant != auth.DefaultTenant {
+		return &auth.Error{
+			Status: http.StatusForbidden,
+			Code:   "forbidden",
+			Detail: "This shows the queues of all tenants: it needs a token of the default tenant.",
+			Scope:  "admin:*:*",
+		}
+	}
+	return p.Require("admin", "*", "*")
 }
