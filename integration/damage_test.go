@@ -70,7 +70,7 @@ func TestDamage(t *testing.T) {
 	r := random(seed(t), 0)
 	d := prepare(t, r)
 	names := slices.Sorted(maps.Keys(d.files))
-	for n := range size(25, 1000) {
+	for n := range size(20, 1000) {
 		name := names[r.IntN(len(names))]
 		content := d.files[name]
 		what := ""

@@ -19,7 +19,7 @@ import (
 // lost, and sends are taken again, without a restart, once messages were consumed or space was freed.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	dir := smallDisk(t, 96<<20)
+	dir := smallDisk(t, 84<<20)
 	data := filepath.Join(dir, "data")
 	srv := start(t, data)
 	c := srv.client()
@@ -33,7 +33,7 @@ func TestFullDisk(t *testing.T) {
 				return accepted
 			}
 			if accepted++; accepted > 1000 {
-				t.Fatal("a disk of 96 MiB takes 250 MiB of messages")
+				t.Fatal("a disk of 84 MiB takes 250 MiB of messages")
 			}
 		}
 	}

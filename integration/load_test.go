@@ -345,7 +345,7 @@ func (l *load) ack(ctx context.Context, queue string, messages []message) error 
 	if err != nil {
 		return err
 	}
-	l.ledger.answered(messages, done)
+	l.ledger.answered(queue, messages, done)
 	return nil
 }
 
