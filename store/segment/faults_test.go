@@ -46,6 +46,13 @@ func mustSend(t *testing.T, s *Store, q store.QueueID, size int) {
 	}
 }
 
+func mustClose(t *testing.T, s *Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestAFailedPublicationIsNotRepeatedInPlace lets the sync of the folder fail once after CURRENT was renamed, and kills
 // the process during the next checkpoint: the file that CURRENT names by then must be whole.
 func TestAFailedPublicationIsNotRepeatedInPlace(t *testing.T) {
@@ -78,15 +85,13 @@ func TestAFailedPublicationIsNotRepeatedInPlace(t *testing.T) {
 	if err != nil {
 		t.Fatalf("open after the kill: %v", err)
 	}
-	if err := again.Close(); err != nil {
-		t.Error(err)
-	}
+	mustClose(t, again)
 }
 
 // TestReadingAMessageThatLeftEnds reads a message that was settled, and its file let go of, after it had been chosen.
 func TestReadingAMessageThatLeftEnds(t *testing.T) {
 	s := onSim(t, disk.NewSim(), Options{})
-	defer s.Close()
+	defer mustClose(t, s)
 	mustSend(t, s, 1, 100)
 	got, err := s.Claim(t.Context(), store.ClaimParams{Queue: 1, Revision: 1, Max: 1, MaxBytes: 1 << 20, Visibility: time.Hour})
 	if err != nil {
@@ -119,7 +124,7 @@ func TestReadingAMessageThatLeftEnds(t *testing.T) {
 func TestAMergeThatFailsLeavesNothing(t *testing.T) {
 	sim := disk.NewSim()
 	s := onSim(t, sim, Options{})
-	defer s.Close()
+	defer mustClose(t, s)
 	s.upkeep.stop()
 	for range 30 {
 		fillAndDrain(t, s)
@@ -191,7 +196,7 @@ func TestClaimsAndCloseWithoutRoom(t *testing.T) {
 func TestDamageStaysWithItsMessage(t *testing.T) {
 	sim := disk.NewSim()
 	s := onSim(t, sim, Options{})
-	defer s.Close()
+	defer mustClose(t, s)
 	mustSend(t, s, 1, 100)
 	at := s.journal.Mark()
 	mustSend(t, s, 2, 100)
@@ -237,7 +242,5 @@ func TestQuarantineSaysWhatWasLost(t *testing.T) {
 	if text := strings.Join(said, "\n"); !strings.Contains(text, "what had been acknowledged there is lost") || !strings.Contains(text, "a copy is in") {
 		t.Errorf("the warnings are %q, want one that says that acknowledged data is lost, and where a copy is", text)
 	}
-	if err := again.Close(); err != nil {
-		t.Error(err)
-	}
+	mustClose(t, again)
 }
