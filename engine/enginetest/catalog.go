@@ -242,7 +242,7 @@ func eventsTellWhatHappened(b *bundle) {
 		"sent work": 4, "sent bytes work": len("ackednackedundoneonce"), "duplicate work": 1,
 		"received work": 3, "received bytes work": len("ackednackedundone"),
 		"received grave": 1, "received bytes grave": len("nacked"),
-		"acked work": 1, "nacked work": 1, "extended work": 1, "lost work": 1, "undone work": 1,
+		"acked work": 1, "nacked work": 1, "extended work": 1, "lost work": 2, "undone work": 1,
 		"died work": 1, "to grave from work": 1, "expired grave": 1, "waiting ": 0,
 	}
 	mu.Lock()
