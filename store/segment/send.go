@@ -2,6 +2,7 @@ package segment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/dabba-mq/dabba/store"
@@ -14,12 +15,17 @@ import (
 func (s *Store) Send(ctx context.Context, p store.SendParams) (store.SendResult, error) {
 	delays := model.Delays(p.Entries, s.clock)
 	rec := model.EncodeSent(room(model.SentLen(p.Entries, p.Once)), p.Entries, delays, p.Once)
-	if err := s.admit(ctx, len(rec)); err != nil {
-		return store.SendResult{}, fmt.Errorf("send to queue %d: %w", p.Queue, err)
+	full := s.admit(ctx, len(rec))
+	if full != nil && !errors.Is(full, store.ErrFull) {
+		return store.SendResult{}, fmt.Errorf("send to queue %d: %w", p.Queue, full)
 	}
 	q, err := s.find(p.Queue)
 	if err != nil {
 		return store.SendResult{}, err
+	}
+	// A repeat adds nothing. To refuse it would say that what is there is not.
+	if full != nil && !q.remembers(s.clock.Now(), p.Once) {
+		return store.SendResult{}, fmt.Errorf("send to queue %d: %w", p.Queue, full)
 	}
 	res, lsn, err := s.send(q, p, delays, seal(rec, typeSent, q.id))
 	if err := s.await(lsn, err); err != nil {
@@ -29,6 +35,13 @@ func (s *Store) Send(ctx context.Context, p store.SendParams) (store.SendResult,
 		s.notify(p.Queue)
 	}
 	return res, nil
+}
+
+// remembers says whether a send was made before.
+func (q *queue) remembers(now model.Millis, once *store.Once) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return once != nil && q.state != nil && q.state.Remembers(now, once)
 }
 
 // send decides and appends. It returns the LSN the answer depends on, an error's too.

@@ -31,8 +31,13 @@ const roomForMessages = 600_000
 func fullReserve(t *testing.T, d Disk) {
 	t.Helper()
 	f, _ := smallDisk(t, d)
-	q := f.queue(store.Settings{})
+	q, other := f.queue(store.Settings{}), f.queue(store.Settings{})
+	once := &store.Once{Key: [16]byte{1}, Window: time.Hour}
+	first := f.sendOnce(other, once, entry("repeated"))
 	sent := f.fill(q)
+	if again := f.sendOnce(other, once, entry("repeated")); !again.Duplicate || again.First != first.First {
+		t.Errorf("Send repeated on a full disk = %+v, want a duplicate of %+v", again, first)
+	}
 	f.wantCounts(q, "of a full disk", counts{Ready: sent, Bytes: 2000 * sent})
 	f.wantError("Ping on a full disk", f.store.Ping(t.Context()), nil)
 	f.wantError("Configure with the present revision on a full disk",

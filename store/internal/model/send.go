@@ -27,6 +27,13 @@ func (q *Queue) Send(now Millis, entries []Meta, once *store.Once) (Sent, store.
 	}, true, nil
 }
 
+// Remembers says whether a Send under that key would be answered as a duplicate, or refused as another one.
+func (q *Queue) Remembers(now Millis, once *store.Once) bool {
+	q.advance(now)
+	_, seen := q.once.find(once.Key, now)
+	return seen
+}
+
 // ApplySent repeats a Send.
 func (q *Queue) ApplySent(ev Sent) {
 	q.advance(ev.At)
