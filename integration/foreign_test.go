@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestCurl does the main job with nothing but curl, as the README shows it.
+// TestCurl does the main job with nothing but curl and a shell.
 func TestCurl(t *testing.T) {
 	t.Parallel()
 	_, noCurl := exec.LookPath("curl")

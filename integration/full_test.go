@@ -38,6 +38,9 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 
+	c.create("other", "")
+	repeated := c.with("Idempotency-Key", "k")
+	id := repeated.send("other", "x")
 	there := fill()
 	t.Logf("%d messages of 256 KiB were taken", there)
 	if there < 10 {
@@ -47,6 +50,9 @@ func TestFullDisk(t *testing.T) {
 	c.get("/readyz").want(http.StatusOK)
 	if got := c.counts("q"); got.Ready != int64(there) {
 		t.Errorf("counts = %+v, want %d ready", got, there)
+	}
+	if again := repeated.send("other", "x"); again != id {
+		t.Errorf("the repeat of a send on a full disk gave %s, want the first outcome %s", again, id)
 	}
 	got := c.receive("q", `{"max":3}`)
 	c.settle("q", "extend", `{"receipts":`+receipts(got[:1])+`,"visibility":"1m"}`)
