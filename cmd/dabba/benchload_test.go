@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -123,25 +124,23 @@ func TestLoadStops(t *testing.T) {
 			}
 		}(), nil, 100},
 		"failed":   {func(*wire) (int, error) { return 0, io.ErrUnexpectedEOF }, io.ErrUnexpectedEOF, 0},
-		"over":     {func(*wire) (int, error) { return 2, nil }, nil, 2},
+		"over":     {func(*wire) (int, error) { <-time.After(time.Hour / 4); return 2, nil }, nil, 3 * 4 * 2},
 		"canceled": {nil, context.Canceled, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			d := time.Hour
-			if name == "over" {
-				d = time.Millisecond
-			}
-			if tt.work == nil {
-				tt.work = func(*wire) (int, error) { cancel(); return 1, nil }
-			}
-			m, err := l.run(ctx, d, tt.work)
-			if !errors.Is(err, tt.err) || m.messages < tt.min || (name == "drained" && m.messages != 100) {
-				t.Errorf("run = %d messages, %v; want at least %d, %v", m.messages, err, tt.min, tt.err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if tt.work == nil {
+					tt.work = func(*wire) (int, error) { cancel(); return 1, nil }
+				}
+				m, err := l.run(ctx, time.Hour, tt.work)
+				if !errors.Is(err, tt.err) || m.messages < tt.min || (name == "drained" && m.messages != 100) {
+					t.Errorf("run = %d messages, %v; want at least %d, %v", m.messages, err, tt.min, tt.err)
+				}
+			})
 		})
 	}
 }
