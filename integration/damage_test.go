@@ -45,6 +45,10 @@ func prepare(t *testing.T, r *rand.Rand) *damaged {
 			d.gone[tag] = true
 		}
 	}
+	// Damage in the very last write cannot be told from a write that was never finished, or never begun: let that be
+	// this one. It vouches for all before it.
+	c.create("tail", "")
+	c.send("tail", "x")
 	srv.kill()
 	entries, err := os.ReadDir(data)
 	if err != nil {
@@ -126,7 +130,7 @@ func (d *damaged) try(t *testing.T, name, what string, content []byte) {
 	what = name + " " + what
 
 	// It only looks whether it starts: with its input at an end it stops at once.
-	args := []string{"serve", "--addr", "127.0.0.1:0", "--data", data, "--journal-size", "64KiB", "--until-input-ends", "--log-level", "error"}
+	args := []string{"serve", "--addr", "127.0.0.1:0", "--data", data, "--journal-size", "64KiB", "--until-input-ends", "--log-level", "warn"}
 	cmd := exec.Command(dabba, args...)
 	cmd.Env = environment()
 	said := newOutput()
@@ -135,8 +139,9 @@ func (d *damaged) try(t *testing.T, name, what string, content []byte) {
 	switch code := cmd.ProcessState.ExitCode(); {
 	case code == 1:
 		d.lost++
-		if line := said.String(); strings.Count(line, "\n") != 1 || !strings.HasPrefix(line, "dabba: ") || !strings.Contains(line, data) {
-			t.Errorf("%s: serve said:\n%s\nwant one line that names the folder", what, line)
+		lines := strings.Split(strings.TrimSuffix(said.String(), "\n"), "\n")
+		if last := lines[len(lines)-1]; !strings.HasPrefix(last, "dabba: ") || !strings.Contains(last, data) || strings.Count(said.String(), "dabba: ") != 1 {
+			t.Errorf("%s: serve said:\n%s\nwant one line that says what is wrong and names the folder", what, said)
 		}
 		return
 	case err != nil:
@@ -156,11 +161,11 @@ func (d *damaged) try(t *testing.T, name, what string, content []byte) {
 			if body, ok := d.live[tag]; (!ok && !d.gone[tag]) || (ok && string(got[i].content()) != body) {
 				t.Errorf("%s: a message was delivered that was never sent: tag %q, %d bytes", what, tag, len(got[i].content()))
 			}
-			if d.gone[tag] {
-				t.Errorf("%s: message %s was delivered although it was acked", what, tag)
-			}
 			if there[tag] {
 				t.Errorf("%s: message %s was delivered twice", what, tag)
+			}
+			if d.gone[tag] {
+				t.Errorf("%s: message %s was delivered although it was acked", what, tag)
 			}
 			there[tag] = true
 		}
@@ -171,7 +176,7 @@ func (d *damaged) try(t *testing.T, name, what string, content []byte) {
 		return
 	}
 	d.lost++
-	if log := srv.log.String() + said.String(); !strings.Contains(log, "cut off") && !strings.Contains(log, "damaged") {
+	if log := said.String() + srv.log.String(); !strings.Contains(log, "damaged") {
 		t.Errorf("%s: %d messages are missing and nothing was said about it:\n%s", what, missing, log)
 	}
 }
