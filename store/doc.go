@@ -26,9 +26,35 @@
 //
 // # Order
 //
-// Ready messages of a standard queue are offered oldest first, by the moment they first became available in this
-// queue (in ticks of [Tick]), then by sequence. A message that came back after a lease is therefore not sent to the
-// end of the line.
+// Standard. Ready messages are offered oldest first, by the moment they first became available in this queue (in ticks
+// of [Tick]), then by sequence. A message that came back after a lease is therefore not sent to the end of the line.
+// With several levels, the message with the highest level comes first, then the oldest. With Ageing, the oldest message
+// of each level counts one level higher for each whole Ageing since it became available, up to the highest level.
+//
+// Fair. Among the groups with ready messages the one with the fewest leased messages is next, then the one that was
+// served least recently; it gives its oldest message, and the choice begins anew.
+//
+// FIFO. A group is locked while one of its messages is leased, or backs off: was given back with a delay that has not
+// ended. Among the groups that are not locked and have ready messages the one that was served least recently is next. It
+// gives its ready messages by sequence, as many as fit, before the next group. So a message with a delay of its own
+// takes its place when it is due, and a dead message does not hold up its group.
+//
+// A group is known as long as it has messages, in any state; it counts as served last when it became known and whenever
+// one of its messages was leased. Messages without a group are the group with the empty name.
+//
+// Standard queues with a bound for each group are served in the order of Fair. Groups at their bound are passed over.
+//
+// # Rates
+//
+// With an Interval, a count of time runs ahead of the present: each delivery moves it on by the interval, from now if
+// it lies behind, and a delivery needs it to be at most one second less the interval ahead, or not ahead at all if the
+// interval is longer. Group rates do the same for each group; what they count is forgotten with the group.
+//
+// # Late messages
+//
+// A message past its retention or time to live is not delivered. It leaves with the claim that meets it or with a
+// sweep; until then it is counted. A sweep takes leased messages only when their retention has ended, which ends the
+// lease, and dead ones only by retention.
 //
 // # A message's life
 //

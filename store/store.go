@@ -28,23 +28,27 @@ type Store interface {
 // Queues is the hot path. Every call names a queue by its generation; a dropped or never configured generation is
 // [ErrGone], a revision other than the configured one is [ErrStaleConfig], and then nothing was changed.
 type Queues interface {
-	// Send appends messages in order, with consecutive sequences. Durable on return. With Once set, a repeat of the
-	// same key within its window changes nothing and returns the first result with Duplicate set; the same key with
-	// another fingerprint is [ErrKeyReused]. [ErrFull] when the disk has no room.
+	// Send appends messages in order, with consecutive sequences. Durable on return. Entries are judged one by one:
+	// first whether they are duplicates, then whether the queue has room. With Once set, a repeat of the same key within
+	// its window changes nothing and returns the first result with Duplicate set; the same key with another fingerprint
+	// is [ErrKeyReused]. A call of which no entry was accepted leaves nothing to remember. [ErrFull] when the disk has no
+	// room.
 	Send(ctx context.Context, p SendParams) (SendResult, error)
 
-	// Claim leases up to Max ready messages, oldest first. An empty result is not an error. Messages whose
-	// deliveries are used up are marked dead instead of being handed out and counted in Died. [ErrFull] when the disk has
-	// no room even for that.
+	// Claim leases up to Max ready messages in the order of the queue's Mode. An empty result is not an error. Messages
+	// whose deliveries are used up are marked dead instead of being handed out and counted in Died. [ErrFull] when the
+	// disk has no room even for that.
 	Claim(ctx context.Context, p ClaimParams) (ClaimResult, error)
 
 	// Settle is one conditional batch transition: ack, nack, extend, reschedule, reject. Items are judged one by one,
-	// in order; each has its own outcome. Durable on return. Repeating an ack is harmless ([Gone]).
+	// in order; each has its own outcome. Durable on return. Repeating an ack is harmless ([Gone]). With Select it is
+	// also release, skip and dead-letter, at most 1,000 messages a call.
 	Settle(ctx context.Context, p SettleParams) (SettleResult, error)
 
-	// Move takes up to Limit dead messages, oldest first, out of Source and makes them ready in Target, as one
-	// transition over both. Durable on return. A message keeps its origin and its lifetime receive count; its count
-	// since entering the queue starts again.
+	// Move takes up to Limit messages out of Source and makes them ready in Target, as one transition over both: in the
+	// order of their sequences, or oldest first if Select says nothing but that they are dead. Durable on return. A
+	// message keeps its origin, its lifetime receive count, its group, its priority and, unless it was dead, the end of
+	// its time to live; its count since entering the queue starts again. Limits and deduplication of Target do not apply.
 	Move(ctx context.Context, p MoveParams) (MoveResult, error)
 
 	// Stats counts, exactly, at one instant. The counts agree with one another and are durable.
@@ -61,8 +65,23 @@ type QueueAdmin interface {
 	// An unknown generation is nil.
 	Drop(ctx context.Context, q QueueID) error
 
+	// Purge removes the messages that Select chooses, leased ones too: all at once when it is the zero value, which also
+	// forgets the deduplication keys and the attempts, else up to 1,000 a call. Durable on return.
+	Purge(ctx context.Context, q QueueID, sel Selection) (PurgeResult, error)
+
+	// Scan looks at messages without changing anything.
+	Scan(ctx context.Context, p ScanParams) (ScanResult, error)
+
+	// Lookup finds one message by where it was first sent: in this queue, or in another one from which it was moved
+	// here. [ErrNotFound] when it is neither here nor remembered.
+	Lookup(ctx context.Context, q QueueID, origin QueueID, seq Seq) (View, error)
+
+	// Groups lists the groups of a Fair or FIFO queue that have messages, by name, after the given one (all if nil), at
+	// most limit.
+	Groups(ctx context.Context, q QueueID, after *string, limit int) ([]Group, error)
+
 	// Sweep does what time has made due but no call has needed yet: it marks messages dead whose last lease ended
-	// and removes those past retention (durable on return), up to 1,000 of each a call.
+	// and removes those past retention or their time to live (durable on return), up to 1,000 of each a call.
 	Sweep(ctx context.Context, q QueueID) (SweepResult, error)
 
 	// Queues lists all generations after the given one, in rising order, at most limit.

@@ -29,10 +29,55 @@ type Settings struct {
 	MaxReceives uint32
 	// Lazy leaves the verdict of MaxReceives to the next Claim; otherwise a nack or the end of a lease gives it.
 	Lazy bool
-	// Retention is how long a message may stay ready or dead, counted from when it first became available; 0 means
-	// for ever. A leased or delayed message is not removed.
+	// Retention is how long a message may stay, counted from when it first became available; 0 means for ever. It also
+	// ends leases and backoffs, so that a message does not outlive it in flight. One that never was available stays.
 	Retention time.Duration
+	// Mode says how messages are chosen. A FIFO queue stays one, and no other becomes one.
+	Mode Mode
+	// Levels is the number of priorities of a Standard queue, 1 to 10; 0 counts as 1. Ageing is the wait after which a
+	// message counts one level higher; 0 means never.
+	Levels uint8
+	Ageing time.Duration
+	// DedupWindow is how long the key of an accepted message is remembered.
+	DedupWindow time.Duration
+	// MaxMessages and MaxBytes bound what is ready, delayed and leased; 0 means no bound. Overflow says what gives way.
+	MaxMessages, MaxBytes int64
+	Overflow              Overflow
+	// MaxInFlight bounds the leased messages of the queue, GroupInFlight those of each group; 0 means no bound.
+	MaxInFlight, GroupInFlight uint32
+	// Interval is the mean distance of deliveries that the queue's rate allows, GroupInterval that of each group; 0
+	// means no bound. A second's worth, or one message if that is more, may come at once.
+	Interval, GroupInterval time.Duration
+	// ExpiredDead makes messages dead whose time to live has ended, instead of removing them.
+	ExpiredDead bool
+	// History is the number of messages that were removed of which the last deliveries are remembered.
+	History uint32
 }
+
+// Mode says how the next messages are chosen; see the package's section on order.
+type Mode uint8
+
+const (
+	// Standard offers the highest level first, and on one level the oldest.
+	Standard Mode = iota
+	// Fair lets groups take turns: first the group with the fewest messages leased. It has one level.
+	Fair
+	// FIFO keeps the order of each group and never has two holders in one. It has one level.
+	FIFO
+)
+
+// Overflow says what gives way when a bounded queue is full.
+type Overflow uint8
+
+const (
+	// Reject refuses new messages.
+	Reject Overflow = iota
+	// DropNewest passes over new messages.
+	DropNewest
+	// DropOldest removes the oldest ready messages, then the delayed ones that are due first; never leased ones. A
+	// message for which that makes no room is refused.
+	DropOldest
+)
 
 // Entry is one message to be sent. The payload is opaque to the store.
 type Entry struct {
@@ -43,7 +88,23 @@ type Entry struct {
 	Delay time.Duration
 	// NotBefore does the same until a wall-clock time; the later of the two counts. Zero means at once.
 	NotBefore time.Time
+	// InOrder lets a message of a FIFO queue become due no sooner than those of its group that were sent InOrder before
+	// it: with it a delay that is the queue's keeps the order also when it is made shorter.
+	InOrder bool
+	// Group is free text, at most 128 bytes.
+	Group string
+	// Priority is below Levels; a higher one counts as the highest level there is.
+	Priority uint8
+	// TTL is how long from now the message may be delivered; 0 means as long as it stays. It does not end a lease.
+	TTL time.Duration
+	// Dedup, unless zero, makes this a duplicate of a message that was accepted with the same key within the window.
+	Dedup DedupKey
+	// Displace treats this one message as under DropOldest if the queue is full.
+	Displace bool
 }
+
+// DedupKey is the hash of a deduplication id.
+type DedupKey [16]byte
 
 // Once makes a Send repeatable: the first use of Key is remembered for Window, in the same record as the messages.
 type Once struct {
@@ -60,18 +121,44 @@ type SendParams struct {
 	Revision uint64
 	Entries  []Entry
 	Once     *Once
+	// Whole refuses all entries unless all are accepted or duplicates.
+	Whole bool
 }
 
-// SendResult says where the messages are: sequences First, First+1 and so on.
+// SendResult says where the messages are: the accepted ones have sequences First, First+1 and so on.
 type SendResult struct {
 	First Seq
 	// Count is the number of messages the (first) call appended.
-	Count     int
+	Count int
+	// Fates has one fate for each entry, or is nil when all were accepted.
+	Fates     []Fate
+	Evicted   int // older messages, or earlier ones of this call, that gave way
 	SentAt    time.Time
 	Duplicate bool
 	Note      []byte
 	NextDue   time.Duration
 }
+
+// Fate is what became of one entry.
+type Fate struct {
+	Verdict Verdict
+	// Seq is that of the message, for a duplicate that of the first one, which may be gone by now; else 0.
+	Seq Seq
+}
+
+// Verdict is the answer to one entry.
+type Verdict uint8
+
+const (
+	// Accepted: it was appended.
+	Accepted Verdict = iota + 1
+	// Duplicate: a message with this key was accepted before.
+	Duplicate
+	// Dropped: the queue is full, and it was passed over.
+	Dropped
+	// Refused: the queue is full.
+	Refused
+)
 
 // ClaimParams describe one Claim.
 type ClaimParams struct {
@@ -85,6 +172,11 @@ type ClaimParams struct {
 	Visibility time.Duration
 	// Consumer is free text, at most 128 bytes.
 	Consumer string
+	// Attempt, unless zero, makes the call repeatable for AttemptWindow: as long as all messages of the first call are
+	// still leased under its token, a repeat returns them again, with leases that end Visibility from now, and counts
+	// nothing. Otherwise it is a new call.
+	Attempt       [16]byte
+	AttemptWindow time.Duration
 }
 
 // ClaimResult holds the leased messages.
@@ -93,11 +185,15 @@ type ClaimResult struct {
 	Token    Token
 	// Deadline is when the leases end.
 	Deadline time.Time
-	// Died counts messages that were found with their deliveries used up.
+	// Died counts messages that were found with their deliveries used up, or were found too late and are dead by that.
 	Died int
-	// Ready says that more messages were ready after this call.
-	Ready   bool
-	NextDue time.Duration
+	// Expired counts messages that were found past their retention or time to live and were removed.
+	Expired int
+	// Ready says that more messages could be claimed right after this call.
+	Ready bool
+	// Repeated says that these are the messages of an earlier call with the same Attempt.
+	Repeated bool
+	NextDue  time.Duration
 }
 
 // Delivery is one leased message. Payload belongs to the receiver.
@@ -110,6 +206,12 @@ type Delivery struct {
 	// Receives counts deliveries over the message's whole life, this one included; Entered those since it entered
 	// this queue.
 	Receives, Entered uint32
+	// AvailableAt is when it first became available here, in ticks of [Tick], rounded down.
+	AvailableAt time.Time
+	Group       string
+	Priority    uint8
+	// ExpiresAt is when its time to live ends; zero when it has none.
+	ExpiresAt time.Time
 	// Origin is set for a message that was moved here.
 	Origin *Origin
 }
@@ -143,6 +245,10 @@ const (
 	Dead
 )
 
+// AnyToken selects a message by its sequence alone, in whatever state it is, but one cannot so change the delay of a
+// message that is leased or dead, or extend one that is not leased (Lost).
+const AnyToken = Token(math.MaxUint64)
+
 // SettleItem selects one message by sequence and token.
 type SettleItem struct {
 	Seq    Seq
@@ -163,6 +269,41 @@ type SettleParams struct {
 	Items    []SettleItem
 	// Strict refuses items whose lease has ended, too.
 	Strict bool
+	// Select, if set, takes the place of Items: up to 1,000 messages it chooses, in the order of their sequences, are made
+	// what Each says as if with [AnyToken]; its Seq and Token are not used.
+	Select *Selection
+	Each   SettleItem
+}
+
+// States is a set of states.
+type States uint8
+
+// The states.
+const (
+	StateReady States = 1 << iota
+	StateDelayed
+	StateLeased
+	StateDead
+	// AnyState is what the zero value of a Selection stands for.
+	AnyState = StateReady | StateDelayed | StateLeased | StateDead
+)
+
+// Selection chooses messages of one queue: those to which all of it applies. The zero value chooses all. One call looks
+// at a bounded number of messages only, so it may find none although there are more: see Next in the results.
+type Selection struct {
+	// States, unless 0, are those a message may be in. Backing off counts as delayed.
+	States States
+	// Group, if set, is the message's group.
+	Group *string
+	// Consumer, unless empty, holds the message.
+	Consumer string
+	// AvailableBefore, unless zero, is after the moment (in ticks of [Tick]) in which the message was first available or, if it
+	// never was, is due.
+	AvailableBefore time.Time
+	// From and UpTo, unless 0, bound its sequence, both included.
+	From, UpTo Seq
+	// Seqs, if not nil, holds its sequence. They rise.
+	Seqs []Seq
 }
 
 // Outcome is what became of one item.
@@ -180,35 +321,138 @@ const (
 	Died
 )
 
-// SettleResult has one outcome for each item, in order.
+// SettleResult has one outcome for each item, or each message selected, in order.
 type SettleResult struct {
 	Outcomes []Outcome
-	NextDue  time.Duration
+	// Next, unless 0, is where Select may choose more: its next From.
+	Next    Seq
+	NextDue time.Duration
 }
 
-// MoveParams describe one Move of dead messages. Source and Target differ.
+// MoveParams describe one Move. Source and Target differ.
 type MoveParams struct {
 	Source, Target QueueID
+	// Select chooses the messages; of those, leased ones stay where they are.
+	Select Selection
 	// Limit is at least 1. A call also stops at 4 MiB of payloads, after at least one message.
 	Limit int
 	// Label is kept as Origin.Label, at most 128 bytes.
 	Label string
+	// Replace, if set, takes the place of the payload and size of the one message that Select chooses by Seqs.
+	Replace *Entry
 }
 
-// MoveResult counts what a Move did. Left is the number of dead messages still in Source.
+// MoveResult counts what a Move did.
 type MoveResult struct {
 	Moved int
-	Left  int64
+	// Bytes is the sum of their sizes.
+	Bytes int64
+	// Next, unless 0, is where Select may choose more: its next From.
+	Next Seq
 	// NextDue is that of Target.
 	NextDue time.Duration
 }
 
-// SweepResult counts what a Sweep did and what it found.
+// PurgeResult counts what a Purge did.
+type PurgeResult struct {
+	Purged int64
+	// Next, unless 0, is where Select may choose more: its next From.
+	Next Seq
+}
+
+// View is a message as it is found by looking, which changes nothing.
+type View struct {
+	// Delivery holds what a receiver would see; Receives and Entered count the deliveries so far. Of a message that is
+	// past there is no payload, size, origin and SentAt.
+	Delivery
+	// State is one of the four, or 0 for a message that was removed and is remembered by History.
+	State States
+	// Due is when the delay or the lease ends; zero in other states.
+	Due time.Time
+	// Token and Consumer are of the present lease, or the last one; LeasedAt is when it began.
+	Token    Token
+	Consumer string
+	LeasedAt time.Time
+	// Reason is why it was last given back.
+	Reason string
+	// Visits are its last 15 deliveries that ended in this queue, the oldest first.
+	Visits []Visit
+	// RemovedAt is when a past message was removed, Removal how.
+	RemovedAt time.Time
+	Removal   Removal
+}
+
+// Visit is one delivery that has ended.
+type Visit struct {
+	LeasedAt, EndedAt time.Time
+	Consumer          string
+	End               End
+	Reason            string
+}
+
+// End is how a delivery ended.
+type End uint8
+
+const (
+	// GivenBack: it was settled as Ready.
+	GivenBack End = iota + 1
+	// RanOut: its lease ended.
+	RanOut
+	// Rejected: it was settled as Dead, or given back with its deliveries used up.
+	Rejected
+)
+
+// Removal is how a message left the queue.
+type Removal uint8
+
+const (
+	// Acked: it was settled as Done.
+	Acked Removal = iota + 1
+	// Aged: its retention or time to live ended.
+	Aged
+	// Evicted: it gave way to a newer one.
+	Evicted
+	// MovedAway: it went to another queue.
+	MovedAway
+	// Purged: it was purged.
+	Purged
+)
+
+// ScanParams describe one look at many messages.
+type ScanParams struct {
+	Queue  QueueID
+	Select Selection
+	// Limit bounds the messages, MaxBytes their payloads; at least one is given.
+	Limit    int
+	MaxBytes int64
+}
+
+// ScanResult holds messages in the order of their sequences.
+type ScanResult struct {
+	Views []View
+	// Next, unless 0, is where Select may choose more: its next From.
+	Next Seq
+}
+
+// Group is what a Fair or FIFO queue knows of one group with messages.
+type Group struct {
+	Name                         string
+	Ready, Leased, Delayed, Dead int64
+	// HeadAge is the age of the message that the group would be offered next, since it was first available; negative
+	// when none is ready.
+	HeadAge time.Duration
+	// Head is that message, or in a locked FIFO group the first that locks it; 0 when there is none.
+	Head Seq
+	// LockedUntil is when the last lease or backoff that locks a FIFO group ends; zero when it is not locked.
+	LockedUntil time.Time
+}
+
+// SweepResult counts what a Sweep did and what it found. Lapsed messages are dead since their time to live ended.
 type SweepResult struct {
-	Expired int
-	Ready   int64
-	Dead    int64
-	NextDue time.Duration
+	Expired, Lapsed int
+	Ready           int64
+	Dead            int64
+	NextDue         time.Duration
 }
 
 // Stats are the counts of one queue.
