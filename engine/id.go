@@ -30,6 +30,19 @@ func (id MessageID) AppendText(b []byte) ([]byte, error) {
 	return hex.AppendEncode(b, id[10:]), nil
 }
 
+// ParseMessageID reads what String gives; false for anything else, whatever it is. The letters may be capitals.
+func ParseMessageID(s string) (MessageID, bool) {
+	var id MessageID
+	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
+		return MessageID{}, false
+	}
+	digits := s[:8] + s[9:13] + s[14:18] + s[19:23] + s[24:]
+	if _, err := hex.Decode(id[:], []byte(digits)); err != nil {
+		return MessageID{}, false
+	}
+	return id, true
+}
+
 // idCipher turns (generation, sequence) into an id and back: one AES-128 block. So ids need no index, are unique as
 // long as the pair is, and tell a client nothing about how many messages there are.
 type idCipher struct {
@@ -41,4 +54,10 @@ func (c idCipher) put(id *MessageID, q store.QueueID, seq store.Seq) {
 	binary.BigEndian.PutUint64(id[:8], uint64(q))
 	binary.BigEndian.PutUint64(id[8:], uint64(seq))
 	c.block.Encrypt(id[:], id[:])
+}
+
+// place is the reverse of put. What was never an id gives a queue that does not exist, but for a chance of one in 2^64.
+func (c idCipher) place(id MessageID) (store.QueueID, store.Seq) {
+	c.block.Decrypt(id[:], id[:])
+	return store.QueueID(binary.BigEndian.Uint64(id[:8])), store.Seq(binary.BigEndian.Uint64(id[8:]))
 }
