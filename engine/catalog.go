@@ -42,21 +42,6 @@ type queue struct {
 	setup atomic.Pointer[setup]
 }
 
-// setup is a configuration with the revision it belongs to. It is never changed, only replaced.
-type setup struct {
-	config   QueueConfig
-	revision store.Revision
-}
-
-func (s *setup) settings() store.Settings {
-	return store.Settings{
-		Revision:    uint64(s.revision),
-		MaxReceives: s.config.Retry.MaxReceives,
-		Lazy:        s.config.DeadLetter.When == Lazy,
-		Retention:   s.config.Retention,
-	}
-}
-
 func (c *catalog) init() {
 	for i := range c.turns {
 		c.turns[i] = make(chan struct{}, 1)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/dabba-mq/dabba/store"
@@ -166,5 +167,6 @@ func (c *QueueConfig) clone() QueueConfig {
 	if len(c.Tags) > 0 {
 		n.Tags = maps.Clone(c.Tags)
 	}
+	n.DeadLetter.AllowFrom = slices.Clone(c.DeadLetter.AllowFrom)
 	return n
 }

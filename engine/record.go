@@ -16,7 +16,7 @@ import (
 // path-escaped, so that the slashes are unambiguous. The pair's revision is that of the configuration.
 const (
 	catalogPrefix = "q/"
-	recordVersion = 1
+	recordVersion = 2
 )
 
 // record is a catalog entry.
@@ -39,7 +39,8 @@ func refOfKey(key string) (Ref, error) {
 	return Ref{tenant, name}, nil
 }
 
-// storedQueue is the JSON of a record. Durations are nanoseconds.
+// storedQueue is the JSON of a record. Durations are nanoseconds. Version 1 ends with Tags; what it does not have is as
+// in [DefaultConfig].
 type storedQueue struct {
 	Version         int               `json:"version"`
 	ID              uint64            `json:"id,string"`
@@ -51,6 +52,14 @@ type storedQueue struct {
 	Retry           storedRetry       `json:"retry"`
 	DeadLetter      storedDeadLetter  `json:"dead_letter"`
 	Tags            map[string]string `json:"tags,omitempty"`
+	FIFO            bool              `json:"fifo,omitempty"`
+	Dedup           storedDedup       `json:"dedup"`
+	Limits          storedLimits      `json:"limits"`
+	Priorities      int               `json:"priorities"`
+	Ageing          time.Duration     `json:"ageing"`
+	Fair            bool              `json:"fair,omitempty"`
+	Ack             AckMode           `json:"ack"`
+	History         bool              `json:"history,omitempty"`
 }
 
 type storedRetry struct {
@@ -62,37 +71,75 @@ type storedRetry struct {
 }
 
 type storedDeadLetter struct {
-	Queue string `json:"queue,omitempty"`
-	When  When   `json:"when"`
+	Queue   string `json:"queue,omitempty"`
+	When    When   `json:"when"`
+	Expired bool   `json:"expired,omitempty"`
+	// AllowFrom is left out when it is nil, not when it is empty.
+	AllowFrom []string `json:"allow_from,omitzero"`
 }
 
-func encodeRecord(id store.QueueID, c QueueConfig) ([]byte, error) {
-	return json.Marshal(storedQueue{
+type storedDedup struct {
+	ContentBased bool          `json:"content_based,omitempty"`
+	Window       time.Duration `json:"window"`
+	Scope        DedupScope    `json:"scope"`
+}
+
+type storedLimits struct {
+	MaxMessages      int64    `json:"max_messages,omitempty"`
+	MaxBytes         int64    `json:"max_bytes,omitempty"`
+	Overflow         Overflow `json:"overflow"`
+	MaxInFlight      uint32   `json:"max_in_flight,omitempty"`
+	PerGroupInFlight uint32   `json:"per_group_in_flight,omitempty"`
+	Rate             float64  `json:"rate,omitempty"`
+	PerGroupRate     float64  `json:"per_group_rate,omitempty"`
+}
+
+func storedOf(id store.QueueID, c QueueConfig) storedQueue {
+	return storedQueue{
 		Version: recordVersion, ID: uint64(id),
 		Visibility: c.Visibility, Delay: c.Delay, Retention: c.Retention,
 		MaxMessageBytes: c.MaxMessageBytes, Wait: c.Wait,
 		Retry: storedRetry(c.Retry), DeadLetter: storedDeadLetter(c.DeadLetter), Tags: c.Tags,
-	})
+		FIFO: c.FIFO, Dedup: storedDedup(c.Dedup),
+		Limits: storedLimits{
+			MaxMessages: c.Limits.MaxMessages, MaxBytes: c.Limits.MaxBytes, Overflow: c.Limits.Overflow,
+			MaxInFlight: c.Limits.MaxInFlight, PerGroupInFlight: c.Limits.PerGroupInFlight,
+			Rate: c.Limits.Rate, PerGroupRate: c.Limits.PerGroupRate,
+		},
+		Priorities: c.Priorities, Ageing: c.Ageing, Fair: c.Fair, Ack: c.Ack, History: c.History,
+	}
+}
+
+func (s *storedQueue) config() QueueConfig {
+	return QueueConfig{
+		FIFO:       s.FIFO,
+		Visibility: s.Visibility, Delay: s.Delay, Retention: s.Retention,
+		MaxMessageBytes: s.MaxMessageBytes, Wait: s.Wait,
+		Dedup: Dedup(s.Dedup), Retry: Retry(s.Retry), DeadLetter: DeadLetter(s.DeadLetter),
+		Limits: Limits{
+			MaxMessages: s.Limits.MaxMessages, MaxBytes: s.Limits.MaxBytes, Overflow: s.Limits.Overflow,
+			MaxInFlight: s.Limits.MaxInFlight, PerGroupInFlight: s.Limits.PerGroupInFlight,
+			Rate: s.Limits.Rate, PerGroupRate: s.Limits.PerGroupRate,
+		},
+		Priorities: s.Priorities, Ageing: s.Ageing, Fair: s.Fair, Ack: s.Ack, History: s.History, Tags: s.Tags,
+	}
+}
+
+func encodeRecord(id store.QueueID, c QueueConfig) ([]byte, error) {
+	return json.Marshal(storedOf(id, c))
 }
 
 func decodeRecord(p store.Pair) (record, error) {
-	var s storedQueue
+	s := storedOf(0, DefaultConfig())
+	s.Version = 0
 	if err := json.Unmarshal(p.Value, &s); err != nil {
 		return record{}, fmt.Errorf("%w: catalog entry %q: %w", store.ErrCorrupt, p.Key, err)
 	}
-	if s.Version != recordVersion {
-		return record{}, fmt.Errorf("%w: catalog entry %q has version %d, this program knows %d",
+	if s.Version < 1 || s.Version > recordVersion {
+		return record{}, fmt.Errorf("%w: catalog entry %q has version %d, this program knows 1 to %d",
 			store.ErrVersion, p.Key, s.Version, recordVersion)
 	}
-	return record{
-		id:       store.QueueID(s.ID),
-		revision: p.Revision,
-		config: QueueConfig{
-			Visibility: s.Visibility, Delay: s.Delay, Retention: s.Retention,
-			MaxMessageBytes: s.MaxMessageBytes, Wait: s.Wait,
-			Retry: Retry(s.Retry), DeadLetter: DeadLetter(s.DeadLetter), Tags: s.Tags,
-		},
-	}, nil
+	return record{id: store.QueueID(s.ID), revision: p.Revision, config: s.config()}, nil
 }
 
 // readRecord gives nil when there is no such queue.

@@ -30,7 +30,22 @@ const (
 	MaxKeyBytes = 128
 	// IdempotencyWindow is how long an idempotency key is remembered.
 	IdempotencyWindow = 10 * time.Minute
+	// MaxIDBytes bounds a group, a deduplication id and an attempt id, each.
+	MaxIDBytes = 128
+	// MaxPriority is the most urgent priority; the least is 0.
+	MaxPriority = 9
+	// MaxDedupWindow bounds Dedup.Window.
+	MaxDedupWindow = 7 * 24 * time.Hour
+	// AttemptWindow is how long a receive may be repeated with its attempt id.
+	AttemptWindow = 5 * time.Minute
+	// MaxRate bounds deliveries a second.
+	MaxRate = 1_000_000
+	// HistoryMessages is how many messages that left a queue are remembered if it keeps a history.
+	HistoryMessages = 1000
 )
+
+// FIFOSuffix ends the name of every FIFO queue, and of no other.
+const FIFOSuffix = ".fifo"
 
 // Ref names a queue. The tenant is trusted: it comes from whoever authenticated the caller.
 type Ref struct {
@@ -42,6 +57,8 @@ func (r Ref) String() string { return r.Tenant + "/" + r.Name }
 
 // QueueConfig is what the owner of a queue sets. Start from [DefaultConfig].
 type QueueConfig struct {
+	// FIFO keeps the order of each group. It cannot be changed.
+	FIFO bool
 	// Visibility is how long a lease lasts unless the receive says otherwise; 0 ends it at once.
 	Visibility time.Duration
 	// Delay keeps new messages from being received for this long unless the message says otherwise.
@@ -52,8 +69,19 @@ type QueueConfig struct {
 	MaxMessageBytes int64
 	// Wait is how long a receive stays open unless it says otherwise.
 	Wait       time.Duration
+	Dedup      Dedup
 	Retry      Retry
 	DeadLetter DeadLetter
+	Limits     Limits
+	// Priorities is the number of levels: 1 for none, or 10.
+	Priorities int
+	// Ageing is the wait after which a message counts one level higher; 0 means never.
+	Ageing time.Duration
+	// Fair lets the groups of a queue that is not FIFO take turns.
+	Fair bool
+	Ack  AckMode
+	// History remembers messages for a while after they left the queue, without their content.
+	History bool
 	// Tags are free labels: at most 50, names up to 128 bytes, values up to 256.
 	Tags map[string]string
 }
@@ -70,9 +98,32 @@ func DefaultConfig() QueueConfig {
 			Cap:    5 * time.Minute,
 			Jitter: JitterFull,
 		},
+		Dedup:      Dedup{Window: 5 * time.Minute, Scope: ScopeQueue},
 		DeadLetter: DeadLetter{When: Eager},
+		Limits:     Limits{Overflow: OverflowReject},
+		Priorities: 1,
+		Ageing:     time.Minute,
+		Ack:        AckExplicit,
 	}
 }
+
+// Dedup says which messages are duplicates of earlier ones.
+type Dedup struct {
+	// ContentBased takes the hash of the body as the deduplication id of a message that has none.
+	ContentBased bool
+	// Window is how long an id is remembered, at most [MaxDedupWindow].
+	Window time.Duration
+	Scope  DedupScope
+}
+
+// DedupScope is where deduplication ids are unique.
+type DedupScope string
+
+// The scopes.
+const (
+	ScopeQueue DedupScope = "queue"
+	ScopeGroup DedupScope = "group" // each group has ids of its own
+)
 
 // Retry says when a nacked message is delivered again and how often it may be.
 type Retry struct {
@@ -109,6 +160,10 @@ type DeadLetter struct {
 	// Queue of the same tenant that takes them. While it is empty or does not exist they are parked.
 	Queue string
 	When  When
+	// Expired makes a message dead when its time to live has ended, instead of removing it.
+	Expired bool
+	// AllowFrom names the queues that may have this one as their dead-letter queue: nil for all, empty for none.
+	AllowFrom []string
 }
 
 // When says at which moment a message is found dead.
@@ -118,6 +173,39 @@ type When string
 const (
 	Eager When = "eager" // with the nack or the end of the lease
 	Lazy  When = "lazy"  // with the next receive
+)
+
+// Limits bound a queue. Zeros mean no bound.
+type Limits struct {
+	// MaxMessages and MaxBytes bound what is ready, delayed and leased. Overflow says what gives way.
+	MaxMessages, MaxBytes int64
+	Overflow              Overflow
+	// MaxInFlight bounds the leased messages of the queue, PerGroupInFlight those of each group.
+	MaxInFlight, PerGroupInFlight uint32
+	// Rate bounds the deliveries a second of the queue, PerGroupRate those of each group; a second's worth may come at
+	// once.
+	Rate, PerGroupRate float64
+}
+
+// Overflow says what gives way when a bounded queue is full.
+type Overflow string
+
+// The kinds of overflow.
+const (
+	OverflowReject     Overflow = "reject"      // the send is refused
+	OverflowBlock      Overflow = "block"       // the send waits for room, then it is refused
+	OverflowDropOldest Overflow = "drop_oldest" // older messages are removed, never leased ones
+	OverflowDropNewest Overflow = "drop_newest" // new messages are passed over
+	OverflowSample     Overflow = "sample"      // of the new messages one in ten is kept, in the place of the oldest
+)
+
+// AckMode says when a received message is done.
+type AckMode string
+
+// The modes.
+const (
+	AckExplicit  AckMode = "explicit"   // with the ack: it is delivered at least once
+	AckOnReceive AckMode = "on_receive" // with the receive: it is delivered at most once
 )
 
 // Queue is a queue as its owner sees it.
@@ -151,6 +239,16 @@ type Message struct {
 	Delay *time.Duration
 	// DeliverAt keeps the message back until then and replaces the queue's delay, too; with both set the later counts.
 	DeliverAt *time.Time
+	// Group is what the message belongs to: on a FIFO queue the messages of one group keep their order, on a fair one
+	// groups take turns. At most [MaxIDBytes].
+	Group string
+	// DedupID makes the message a duplicate of one that was accepted with the same id within the queue's window; empty
+	// for none. At most [MaxIDBytes].
+	DedupID string
+	// Priority is from 0 to [MaxPriority], which comes first.
+	Priority int
+	// TTL is how long from now the message may be delivered; nil for as long as it stays.
+	TTL *time.Duration
 	// Refused is why the wire could not read the message, nil for one that it could. It becomes the message's outcome,
 	// and the others go on. Body is then whatever was sent, to tell repeats from other requests.
 	Refused *Error
@@ -183,8 +281,15 @@ type SendAnswer struct {
 
 // SendOutcome is the id of an accepted message, or why it was refused.
 type SendOutcome struct {
-	ID  MessageID
-	Err *Error
+	// ID of the message; of a duplicate that of the first one, zero if dropped.
+	ID MessageID
+	// Sequence is its place in a FIFO queue; 0 in others, and for a duplicate that of the first one.
+	Sequence uint64
+	// Duplicate says that a message with this deduplication id was accepted before.
+	Duplicate bool
+	// Dropped says that the queue is full and the message was passed over, as the queue's overflow says.
+	Dropped bool
+	Err     *Error
 }
 
 // ReceiveRequest describes one receive.
@@ -195,6 +300,9 @@ type ReceiveRequest struct {
 	Wait, Visibility *time.Duration
 	// Consumer is free text that names the receiver, at most [MaxConsumerBytes].
 	Consumer string
+	// AttemptID, unless empty, makes the receive repeatable for [AttemptWindow]: as long as all its messages are leased,
+	// a repeat gives them again, with the same receipts. At most [MaxIDBytes].
+	AttemptID string
 }
 
 // Delivery is one leased message. Its memory belongs to the receiver; Body shares it with nothing but Attributes.
@@ -209,7 +317,16 @@ type Delivery struct {
 	Receives uint32
 	// SentAt is when it was first sent.
 	SentAt time.Time
-	Lease  Lease
+	Group  string
+	// Priority is what it was sent with.
+	Priority int
+	// ExpiresAt is when its time to live ends; zero when it has none.
+	ExpiresAt time.Time
+	// Sequence is its place in a FIFO queue; 0 in others.
+	Sequence uint64
+	// WaitedFor is the time from when it first became available here to this delivery.
+	WaitedFor time.Duration
+	Lease     Lease
 	// Origin is set for a message that came from another queue as a dead letter.
 	Origin *Origin
 }
