@@ -83,13 +83,14 @@ func (c *catalog) all() iter.Seq[*queue] {
 	}
 }
 
-// deadLetterQueue is where dead messages of q go, if it exists.
+// deadLetterQueue is where dead messages of q go, if it exists and takes them.
 func (c *catalog) deadLetterQueue(q *queue) (*queue, bool) {
 	name := q.setup.Load().config.DeadLetter.Queue
 	if name == "" {
 		return nil, false
 	}
-	return c.byName(Ref{q.ref.Tenant, name})
+	to, ok := c.byName(Ref{q.ref.Tenant, name})
+	return to, ok && to.setup.Load().config.DeadLetter.allows(q.ref.Name)
 }
 
 // feedersOf are the queues that name ref as their dead-letter queue.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/dabba-mq/dabba/store"
 )
@@ -10,8 +11,13 @@ import (
 // buryLimit is how many dead messages one move takes, so that no move holds up others for long.
 const buryLimit = 256
 
-// bury moves dead messages of q to its dead-letter queue; without one they stay, parked. What is left over, and what
-// fails, is the janitor's.
+// allows says whether a queue with this configuration takes the dead messages of another one, by name.
+func (d *DeadLetter) allows(source string) bool {
+	return d.AllowFrom == nil || slices.Contains(d.AllowFrom, source)
+}
+
+// bury moves dead messages of q to its dead-letter queue, the oldest first; without one that takes them they stay,
+// parked. What is left over, and what fails, is the janitor's.
 func (e *Engine) bury(ctx context.Context, q *queue) {
 	to, ok := e.catalog.deadLetterQueue(q)
 	if !ok {
@@ -29,7 +35,7 @@ func (e *Engine) bury(ctx context.Context, q *queue) {
 	if e.events.DeadLettered != nil {
 		e.events.DeadLettered(q.ref, to.ref, res.Moved)
 	}
-	if res.Left > 0 {
+	if res.Next != 0 {
 		e.janitor.add(q)
 	}
 }
@@ -45,7 +51,10 @@ func (e *Engine) moveDead(ctx context.Context, q, to *queue) (store.MoveResult, 
 	if now, ok := e.catalog.deadLetterQueue(q); !ok || now != to {
 		return store.MoveResult{}, nil // changed meanwhile, which brings the janitor
 	}
-	return e.store.Move(ctx, store.MoveParams{Source: q.id, Target: to.id, Limit: buryLimit, Label: q.ref.Name})
+	return e.store.Move(ctx, store.MoveParams{
+		Source: q.id, Target: to.id, Label: q.ref.Name,
+		Select: store.Selection{States: store.StateDead}, Limit: buryLimit,
+	})
 }
 
 // buryNow is bury for a call that has just made messages dead: they are in their dead-letter queue when it answers.

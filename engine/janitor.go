@@ -13,7 +13,7 @@ import (
 const (
 	// sweepPause is the least time between two sweeps of one queue that time alone has asked for.
 	sweepPause = moment(100 * time.Millisecond)
-	// sweepFull is the most a sweep removes in one call; there may be more.
+	// sweepFull is the most a sweep removes, or finds past their time to live, in one call; there may be more.
 	sweepFull = 1000
 	// janitorRetry is when failed work is tried again.
 	janitorRetry = time.Second
@@ -82,13 +82,12 @@ func (e *Engine) visit(ctx context.Context, q *queue) {
 		return
 	}
 	e.dueIn(q, res.NextDue)
-	if res.Expired > 0 {
-		tell(e.events.Expired, q.ref, res.Expired)
-	}
+	tell(e.events.Expired, q.ref, res.Expired)
+	tell(e.events.Died, q.ref, res.Lapsed)
 	if res.Dead > 0 {
 		e.bury(ctx, q)
 	}
-	if res.Expired >= sweepFull {
+	if max(res.Expired, res.Lapsed) >= sweepFull {
 		e.janitor.add(q)
 	}
 }
