@@ -14,16 +14,16 @@ import (
 // MaxFilterBytes bounds the text and the attributes of a [Filter] together.
 const MaxFilterBytes = 64 << 10
 
-// State is one of the four states that a message can be in, or [Removed].
+// State is one of the four states that a message can be in, or [StateRemoved].
 type State string
 
 // The states. Removed is that of a message of which only the history is left.
 const (
-	Ready   State = "ready"
-	Delayed State = "delayed"
-	Leased  State = "leased"
-	Dead    State = "dead"
-	Removed State = "removed"
+	StateReady   State = "ready"
+	StateDelayed State = "delayed"
+	StateLeased  State = "leased"
+	StateDead    State = "dead"
+	StateRemoved State = "removed"
 )
 
 // Filter chooses messages of one queue: those to which all of it applies. The zero value chooses all.
@@ -67,20 +67,20 @@ func (f *Filter) validate() *Error {
 
 // storeStates are the states as the store knows them.
 var storeStates = map[State]store.States{
-	Ready:   store.StateReady,
-	Delayed: store.StateDelayed,
-	Leased:  store.StateLeased,
-	Dead:    store.StateDead,
+	StateReady:   store.StateReady,
+	StateDelayed: store.StateDelayed,
+	StateLeased:  store.StateLeased,
+	StateDead:    store.StateDead,
 }
 
 // stateOf is the name of a state of the store.
 func stateOf(s store.States) State {
-	for name, same := range storeStates {
+	for state, same := range storeStates {
 		if s == same {
-			return name
+			return state
 		}
 	}
-	return Removed
+	return StateRemoved
 }
 
 // sieve is a filter made ready for one queue at one moment.
