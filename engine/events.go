@@ -7,6 +7,12 @@ type Events struct {
 	Sent func(q Ref, messages int, bytes int64)
 	// Duplicate: a send was answered from the memory of its idempotency key.
 	Duplicate func(q Ref)
+	// Deduplicated: messages were found to be duplicates of earlier ones and were not sent again.
+	Deduplicated func(q Ref, messages int)
+	// Shed: the queue is full, and messages were passed over or gave way to newer ones.
+	Shed func(q Ref, messages int)
+	// Refused: messages were refused, since the queue is full.
+	Refused func(q Ref, messages int)
 	// Received: messages were leased; empty receives report 0.
 	Received func(q Ref, messages int, bytes int64)
 	// Undone: deliveries were taken back uncounted, since the client did not get them.
@@ -21,6 +27,8 @@ type Events struct {
 	DeadLettered func(q, to Ref, messages int)
 	// Expired: messages were removed, since their retention was over.
 	Expired func(q Ref, messages int)
+	// Removed: messages were removed by someone who looks after the queue, not by their consumer.
+	Removed func(q Ref, messages int)
 	// Waiting: receives began (+1) or ended (-1) to wait.
 	Waiting func(delta int)
 	// Configured and Deleted: the catalog changed.

@@ -61,3 +61,13 @@ func (c idCipher) place(id MessageID) (store.QueueID, store.Seq) {
 	c.block.Decrypt(id[:], id[:])
 	return store.QueueID(binary.BigEndian.Uint64(id[:8])), store.Seq(binary.BigEndian.Uint64(id[8:]))
 }
+
+// of is the id of a message that is in q.
+func (c idCipher) of(q store.QueueID, d *store.Delivery) (id MessageID) {
+	seq := d.Seq
+	if o := d.Origin; o != nil {
+		q, seq = o.Queue, o.Seq
+	}
+	c.put(&id, q, seq)
+	return id
+}

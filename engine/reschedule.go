@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+// Schedule says when a message is to be ready. With both set the later counts, with none it is now.
+type Schedule struct {
+	// Delay is from now on, at most [MaxDuration].
+	Delay *time.Duration
+	// DeliverAt is wall-clock time; one that has passed is now.
+	DeliverAt *time.Time
+}
+
+func (s *Schedule) validate() *Error {
+	if s.Delay != nil && (*s.Delay < 0 || *s.Delay > MaxDuration) {
+		return validDuration("delay", *s.Delay, 0, MaxDuration)
+	}
+	if s.DeliverAt != nil && s.DeliverAt.Year() > lastYear {
+		return invalid("deliver_at", fmt.Sprintf("Give a time up to the year %d.", lastYear))
+	}
+	return nil
+}
+
+// after is how long that is from now.
+func (s *Schedule) after(now time.Time) time.Duration {
+	after := time.Duration(0)
+	if s.Delay != nil {
+		after = *s.Delay
+	}
+	if s.DeliverAt != nil {
+		after = max(after, s.DeliverAt.Sub(now))
+	}
+	return after
+}
+
+// Reschedule makes a ready or delayed message ready at another time, and shows it. A message that is leased or dead is a
+// conflict: it belongs to its consumer, or is not delivered at all.
+func (e *Engine) Reschedule(ctx context.Context, ref Ref, id MessageID, to Schedule) (Looked, error) {
+	if err := to.validate(); err != nil {
+		return Looked{}, err
+	}
+	var q *queue
+	var outcome store.Outcome
+	err := e.pick(ctx, ref, id, func(at *queue, s *setup, v *store.View) (store.Outcome, error) {
+		if err := reschedulable(v.State); err != nil {
+			return 0, err
+		}
+		var err error
+		q = at
+		outcome, err = e.settleOne(ctx, q, s, store.SettleItem{
+			Seq: v.Seq, Token: store.AnyToken, Target: store.Ready, After: to.after(e.clock.now()),
+		})
+		return outcome, err
+	})
+	if err != nil {
+		return Looked{}, err
+	}
+	if outcome == store.Died {
+		e.buryNow(ctx, q, 1)
+		return Looked{}, errUsedUp
+	}
+	return e.Look(ctx, ref, id)
+}
+
+var errUsedUp = &Error{
+	Code: CodeConflict, Field: "id", Outcome: Applied,
+	Detail: "The message had used up its deliveries and is dead by this; redrive it to have it delivered.",
+}
+
+func reschedulable(s store.States) error {
+	switch s {
+	case store.StateLeased:
+		return conflict("id", "The message is leased: wait until its lease ends, or nack it with its receipt.")
+	case store.StateDead:
+		return conflict("id", "The message is dead and not delivered from here; redrive it instead.")
+	default:
+		return nil
+	}
+}
+
+// maxPicks is how often a message that changes hands all the time is looked up for one call.
+const maxPicks = 4
+
+// pick finds a message by its id and settles it by what was seen of it. When the message has changed since the look,
+// so that the outcome is none of Settled and Died, it looks again.
+func (e *Engine) pick(ctx context.Context, ref Ref, id MessageID, settle func(*queue, *setup, *store.View) (store.Outcome, error)) error {
+	return e.follow(ctx, ref, func(q *queue, s *setup) error {
+		for range maxPicks {
+			v, err := e.locate(ctx, q, id)
+			if errors.Is(err, store.ErrNotFound) || err == nil && v.State == 0 {
+				return noMessage(ref, id)
+			}
+			if err != nil {
+				return err
+			}
+			switch outcome, err := settle(q, s, &v); {
+			case err != nil:
+				return err
+			case outcome == store.Settled || outcome == store.Died:
+				return nil
+			}
+		}
+		return conflict("id", "The message is changing hands; repeat the request.")
+	})
+}
+
+// settleOne settles one message and says what became of it.
+func (e *Engine) settleOne(ctx context.Context, q *queue, s *setup, item store.SettleItem) (store.Outcome, error) {
+	res, err := e.store.Settle(ctx, store.SettleParams{
+		Queue: q.id, Revision: uint64(s.revision), Items: []store.SettleItem{item},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("settle message %d of %s: %w", item.Seq, q.ref, err)
+	}
+	e.dueIn(q, res.NextDue)
+	return res.Outcomes[0], nil
+}
