@@ -1,0 +1,130 @@
+package storetest
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+// choose returns the ready message that is next, or nil if there is none or the bounds allow none. A group of a FIFO
+// queue that a claim is serving goes on, although it is locked.
+func (q *plainQueue) choose(now time.Time, serving *string) *plainMessage {
+	if !q.rate(now, q.ahead, q.settings.Interval) {
+		return nil
+	}
+	list := filter(q.free(serving), func(m *plainMessage) bool {
+		return q.rate(now, q.groups[m.Group].ahead, q.settings.GroupInterval)
+	})
+	if len(list) == 0 {
+		return nil
+	}
+	return slices.MinFunc(list, q.order(now, serving))
+}
+
+// free lists the ready messages that are kept back by no lock and no bound on what is in flight.
+func (q *plainQueue) free(serving *string) []*plainMessage {
+	if n := q.settings.MaxInFlight; n > 0 && q.count(store.StateLeased) >= int64(n) {
+		return nil
+	}
+	return filter(q.in(store.StateReady), func(m *plainMessage) bool {
+		if n := q.settings.GroupInFlight; n > 0 && q.leasedIn(m.Group) >= int64(n) {
+			return false
+		}
+		return serving != nil && *serving == m.Group || len(q.locks(m.Group)) == 0
+	})
+}
+
+// order compares ready messages: the lesser is next.
+func (q *plainQueue) order(now time.Time, serving *string) func(a, b *plainMessage) int {
+	turn := func(m *plainMessage) int {
+		if q.settings.Mode == store.FIFO && serving != nil && *serving == m.Group {
+			return 0
+		}
+		return q.groups[m.Group].turn
+	}
+	switch {
+	case q.settings.Mode == store.FIFO:
+		return func(a, b *plainMessage) int { return cmp.Or(cmp.Compare(turn(a), turn(b)), cmp.Compare(a.Seq, b.Seq)) }
+	case q.settings.Mode == store.Fair || q.settings.GroupInFlight > 0 || q.settings.GroupInterval > 0:
+		return func(a, b *plainMessage) int {
+			return cmp.Or(cmp.Compare(q.leasedIn(a.Group), q.leasedIn(b.Group)), cmp.Compare(turn(a), turn(b)), byAge(a, b))
+		}
+	}
+	return func(a, b *plainMessage) int {
+		return cmp.Or(cmp.Compare(q.level(b, now), q.level(a, now)), byAge(a, b))
+	}
+}
+
+// level is the priority of a ready message, with what it gained by waiting.
+func (q *plainQueue) level(m *plainMessage, now time.Time) int64 {
+	top := max(int64(q.settings.Levels), 1) - 1
+	level := min(int64(m.Priority), top)
+	if q.settings.Ageing > 0 {
+		level += int64(now.Sub(tickTime(m.avail)) / q.settings.Ageing)
+	}
+	return min(level, top)
+}
+
+func (q *plainQueue) leasedIn(group string) int64 {
+	return int64(len(filter(q.in(store.StateLeased), func(m *plainMessage) bool { return m.Group == group })))
+}
+
+// locks lists the messages that lock a group of a FIFO queue.
+func (q *plainQueue) locks(group string) []*plainMessage {
+	return filter(q.messages, func(m *plainMessage) bool {
+		return q.settings.Mode == store.FIFO && m.Group == group && (m.state == store.StateLeased || m.locks)
+	})
+}
+
+// rate says whether a rate allows a delivery now.
+func (q *plainQueue) rate(now, ahead time.Time, interval time.Duration) bool {
+	return !permitted(ahead, interval).After(now)
+}
+
+// permitted is when a rate allows the next delivery.
+func permitted(ahead time.Time, interval time.Duration) time.Time {
+	if interval == 0 {
+		return time.Time{}
+	}
+	return ceil(ahead.Add(-max(time.Second-interval, 0)))
+}
+
+// advance counts a delivery against a rate.
+func advance(ahead time.Time, interval time.Duration, now time.Time) time.Time {
+	if interval == 0 {
+		return ahead
+	}
+	if ahead.Before(now) {
+		ahead = now
+	}
+	return ahead.Add(interval)
+}
+
+// nextDue is how long from now until time alone changes the queue.
+func (q *plainQueue) nextDue(now time.Time) time.Duration {
+	due := store.NoDue
+	sooner := func(at time.Time) { due = min(due, max(at.Sub(now), 0)) }
+	for _, m := range q.messages {
+		if m.state&(store.StateDelayed|store.StateLeased) != 0 {
+			sooner(m.due)
+		}
+		if m.state&(store.StateReady|store.StateDead) != 0 && q.settings.Retention > 0 {
+			sooner(q.expiry(m))
+		}
+		if m.state&(store.StateReady|store.StateDelayed) != 0 && !m.ExpiresAt.IsZero() {
+			sooner(m.ExpiresAt)
+		}
+	}
+	for _, m := range q.free(nil) {
+		at := permitted(q.ahead, q.settings.Interval)
+		if group := permitted(q.groups[m.Group].ahead, q.settings.GroupInterval); group.After(at) {
+			at = group
+		}
+		if at.After(now) {
+			sooner(at)
+		}
+	}
+	return due
+}
