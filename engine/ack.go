@@ -7,7 +7,8 @@ import (
 )
 
 // Ack removes messages. One that is already gone is fine, so an ack may be repeated. One whose lease has ended is
-// still removed, unless someone else holds it by now.
+// still removed, unless someone else holds it by now; on a FIFO queue that is refused, since the next message of its
+// group may be under way.
 func (e *Engine) Ack(ctx context.Context, ref Ref, receipts []string) ([]ItemResult, error) {
 	d, err := e.settle(ctx, ref, settling{
 		verb: "ack", n: len(receipts),
@@ -20,7 +21,7 @@ func (e *Engine) Ack(ctx context.Context, ref Ref, receipts []string) ([]ItemRes
 		return nil, err
 	}
 	_, lost := d.refuse(store.Settled, store.Gone)
-	tell(e.events.Acked, ref, count(d.outcomes, store.Settled))
+	tell(e.events.Acked, ref, d.queue.acked(d.outcomes))
 	tell(e.events.LeaseLost, ref, lost)
 	return d.results, nil
 }

@@ -32,6 +32,8 @@ type queue struct {
 	ref  Ref
 	id   store.QueueID
 	line line
+	// room is where sends wait until the queue is less full.
+	room line
 	// due rings when time alone has made something happen.
 	due *alarm
 	// swept is the moment of the last sweep.
@@ -157,6 +159,7 @@ func (e *Engine) uninstall(q *queue) {
 	e.catalog.feeds(q, q.setup.Load().config.DeadLetter.Queue, "")
 	e.clock.off(q.due)
 	q.line.stir()
+	q.room.stir()
 }
 
 // apply brings the store's settings in line with the catalog and lets the janitor look at all whom it may concern.

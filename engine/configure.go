@@ -113,8 +113,17 @@ func (e *Engine) nextRecord(ref Ref, was *record, next func(*QueueConfig) (Queue
 	if err != nil {
 		return record{}, err
 	}
+	if present != nil && cfg.FIFO != present.FIFO {
+		return record{}, conflict("fifo", fmt.Sprintf("A queue cannot become FIFO or cease to be; this one has fifo: %t. "+
+			"Create another queue and move the messages.", present.FIFO))
+	}
 	if err := cfg.validate(ref); err != nil {
 		return record{}, err
+	}
+	if present == nil || cfg.DeadLetter.Queue != present.DeadLetter.Queue {
+		if err := e.mayFeed(ref, &cfg.DeadLetter); err != nil {
+			return record{}, err
+		}
 	}
 	r.config = cfg.clone()
 	if was == nil {
@@ -125,6 +134,17 @@ func (e *Engine) nextRecord(ref Ref, was *record, next func(*QueueConfig) (Queue
 		r.id = store.QueueID(id)
 	}
 	return r, nil
+}
+
+// mayFeed says whether the dead-letter queue, as far as it is known, takes messages of the queue named ref. Should it
+// come to refuse them later, they are parked.
+func (e *Engine) mayFeed(ref Ref, d *DeadLetter) error {
+	to, ok := e.catalog.byName(Ref{ref.Tenant, d.Queue})
+	if d.Queue == "" || !ok || to.setup.Load().config.DeadLetter.allows(ref.Name) {
+		return nil
+	}
+	return conflict("dead_letter.queue", "Queue "+d.Queue+" takes no dead letters of this one; add "+ref.Name+
+		" to its dead_letter.allow_from first, or name another.")
 }
 
 // putRecord writes r if the entry still has r's revision, and gives the new one. A conflict is returned as such.

@@ -71,6 +71,7 @@ func (e *Engine) Drain() {
 	e.draining.Store(true)
 	for q := range e.catalog.all() {
 		q.line.dismissAll()
+		q.room.dismissAll()
 	}
 }
 

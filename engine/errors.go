@@ -22,6 +22,7 @@ const (
 	CodeLeaseLost            Code = "lease_lost"
 	CodeReceiptInvalid       Code = "receipt_invalid"
 	CodeTooLarge             Code = "too_large"
+	CodeQueueFull            Code = "queue_full"
 	CodeIdempotencyKeyReused Code = "idempotency_key_reused"
 	CodeUnauthenticated      Code = "unauthenticated"
 	CodeForbidden            Code = "forbidden"
@@ -108,6 +109,12 @@ var (
 	errLeaseLost = &Error{
 		Code: CodeLeaseLost, Outcome: NotApplied,
 		Detail: "The lease has ended or the message was taken since; receive it again.",
+	}
+	// errOrderLost is errLeaseLost on a FIFO queue, where the end of the lease alone is enough.
+	errOrderLost = &Error{
+		Code: CodeLeaseLost, Outcome: NotApplied,
+		Detail: "The lease has ended. On a FIFO queue the message may be given to another receiver from then on, " +
+			"so this receipt settles nothing; receive it again, and extend leases in time.",
 	}
 	errReceiptInvalid = &Error{
 		Code: CodeReceiptInvalid, Outcome: NotApplied,

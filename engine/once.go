@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash"
+	"time"
 
 	"github.com/dabba-mq/dabba/store"
 )
@@ -17,7 +18,7 @@ func (k *IdempotencyKey) validate() *Error {
 }
 
 // once is what the store remembers about a repeatable send, in the record of its messages: the key, what was asked,
-// and which messages were refused.
+// and which messages were refused before the store saw them.
 func once(tenant string, req SendRequest, outcomes []SendOutcome) *store.Once {
 	o := &store.Once{Window: IdempotencyWindow, Note: note(outcomes)}
 	key := sha256.New()
@@ -46,6 +47,15 @@ func fingerprint(h hash.Hash, m *Message) {
 	}
 	if m.Refused != nil {
 		own = append(own, 3)
+	}
+	if m.Group != "" {
+		own = appendString(append(own, 4), m.Group)
+	}
+	if m.Priority != 0 {
+		own = binary.AppendVarint(append(own, 5), int64(m.Priority))
+	}
+	if m.TTL != nil {
+		own = binary.LittleEndian.AppendUint64(append(own, 6), uint64(*m.TTL))
 	}
 	h.Write(appendString(nil, own))
 	h.Write(binary.AppendUvarint(nil, uint64(len(m.Body))))
@@ -117,5 +127,9 @@ var (
 	errWasInvalid = &Error{
 		Code: CodeInvalidRequest, Outcome: NotApplied,
 		Detail: "It was refused when this idempotency key was first used; send it again with a new key.",
+	}
+	errWasFull = &Error{
+		Code: CodeQueueFull, Field: "limits", Outcome: NotApplied, RetryAfter: time.Second,
+		Detail: "The queue was full when this idempotency key was first used; send it again with a new key.",
 	}
 )

@@ -14,8 +14,12 @@ import (
 //	+---------+--------------+-------------+-------+--------------------------+----------------+
 //	  1 byte    string         string       uvarint  string string string
 //
-// A string is its length as uvarint, then its bytes.
-const payloadVersion = 1
+// A string is its length as uvarint, then its bytes. A message with a deduplication id of its own is written as version
+// 2, where that follows the traceparent, as a string.
+const (
+	payloadVersion      = 1
+	payloadDedupVersion = 2
+)
 
 // messageSize is what a message counts: body and attributes, in bytes.
 func messageSize(m *Message) int64 {
@@ -29,7 +33,7 @@ func messageSize(m *Message) int64 {
 
 // payloadBound is at least the length of the encoded message.
 func payloadBound(m *Message) int {
-	n := 1 + 3*binary.MaxVarintLen32 + len(m.ContentType) + len(m.TraceParent) + len(m.Body)
+	n := 1 + 4*binary.MaxVarintLen32 + len(m.ContentType) + len(m.TraceParent) + len(m.DedupID) + len(m.Body)
 	for i := range m.Attributes {
 		a := &m.Attributes[i]
 		n += 3*binary.MaxVarintLen32 + len(a.Name) + len(a.Type) + len(a.Value)
@@ -39,9 +43,16 @@ func payloadBound(m *Message) int {
 
 // appendHead encodes everything before the body.
 func appendHead(b []byte, m *Message) []byte {
-	b = append(b, payloadVersion)
+	version := byte(payloadVersion)
+	if m.DedupID != "" {
+		version = payloadDedupVersion
+	}
+	b = append(b, version)
 	b = appendString(b, m.ContentType)
 	b = appendString(b, m.TraceParent)
+	if m.DedupID != "" {
+		b = appendString(b, m.DedupID)
+	}
 	b = binary.AppendUvarint(b, uint64(len(m.Attributes)))
 	for i := range m.Attributes {
 		a := &m.Attributes[i]
@@ -58,12 +69,15 @@ func appendString[S string | []byte](b []byte, s S) []byte {
 
 // decodePayload reads a message into d. Body and attribute values share memory with p.
 func decodePayload(p []byte, d *Delivery) error {
-	if len(p) == 0 || p[0] != payloadVersion {
+	if len(p) == 0 || p[0] != payloadVersion && p[0] != payloadDedupVersion {
 		return fmt.Errorf("%w: message of unknown version %x", store.ErrCorrupt, p[:min(len(p), 1)])
 	}
 	r := payloadReader{rest: p[1:]}
 	d.ContentType = knownString(r.string())
 	d.TraceParent = string(r.string())
+	if p[0] == payloadDedupVersion {
+		d.DedupID = string(r.string())
+	}
 	count := r.uvarint()
 	// Each attribute takes three bytes at least, which bounds what is allocated.
 	if count > uint64(len(r.rest)/3) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"time"
 
@@ -15,10 +16,12 @@ type Received struct {
 	engine  *Engine
 	queue   *queue
 	claimed store.ClaimResult
+	// kept says that there is nothing to undo.
+	kept bool
 }
 
-// Receive leases up to Max ready messages, oldest first, and waits for the first if there is none. An empty answer
-// is not an error. When ctx ends before it returns, nothing is leased and nothing is counted. A client that never gets
+// Receive leases up to Max ready messages, in the order of the queue, and waits for the first if there is none. An
+// empty answer is not an error. With [AckOnReceive] the messages are gone when it returns; acking them is harmless. When ctx ends before it returns, nothing is leased and nothing is counted. A client that never gets
 // the whole answer is the caller's to find out: see [Received.Undo].
 func (e *Engine) Receive(ctx context.Context, ref Ref, req ReceiveRequest) (*Received, error) {
 	if req.Max == 0 {
@@ -51,6 +54,9 @@ func (r *ReceiveRequest) validate() *Error {
 	if len(r.Consumer) > MaxConsumerBytes {
 		return invalid("consumer", fmt.Sprintf("Give at most %d bytes.", MaxConsumerBytes))
 	}
+	if err := validID(r.AttemptID); err != "" {
+		return invalid("attempt_id", err)
+	}
 	return nil
 }
 
@@ -78,23 +84,18 @@ func (t *try) claim(ctx context.Context) error {
 		return err
 	}
 	for reloads := 0; ; reloads++ {
-		visibility := s.config.Visibility
-		if t.req.Visibility != nil {
-			visibility = *t.req.Visibility
-		}
-		t.queue, t.setup, t.seen = q, s, q.line.seen()
-		t.got, err = e.store.Claim(ctx, store.ClaimParams{
+		p := store.ClaimParams{
 			Queue: q.id, Revision: uint64(s.revision),
 			Max: t.req.Max, MaxBytes: MaxAnswerBytes,
-			Visibility: visibility, Consumer: t.req.Consumer,
-		})
+			Visibility: t.visibility(s), Consumer: t.req.Consumer,
+		}
+		if t.req.AttemptID != "" {
+			p.Attempt, p.AttemptWindow = attempt(t.ref, t.req.AttemptID), AttemptWindow
+		}
+		t.queue, t.setup, t.seen = q, s, q.line.seen()
+		t.got, err = e.store.Claim(ctx, p)
 		if err == nil {
-			t.due = e.clock.in(t.got.NextDue)
-			e.dueAt(q, t.due)
-			if t.got.Ready || visibility == 0 && !t.empty() {
-				q.line.signal()
-			}
-			e.buryNow(ctx, q, t.got.Died)
+			t.claimed(ctx, p.Visibility)
 			return nil
 		}
 		if !isStale(err) || reloads == maxReloads {
@@ -104,6 +105,42 @@ func (t *try) claim(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// claimed tells others what the claim found out.
+func (t *try) claimed(ctx context.Context, visibility time.Duration) {
+	e, q := t.engine, t.queue
+	t.due = e.clock.in(t.got.NextDue)
+	e.dueAt(q, t.due)
+	if t.got.Ready || visibility == 0 && !t.empty() {
+		q.line.signal()
+	}
+	if t.got.Expired > 0 {
+		tell(e.events.Expired, q.ref, t.got.Expired)
+	}
+	if t.got.Expired > 0 || t.got.Died > 0 {
+		q.freed()
+	}
+	e.buryNow(ctx, q, t.got.Died)
+}
+
+// visibility is how long the lease lasts; if the messages are acked with it, long enough for that.
+func (t *try) visibility(s *setup) time.Duration {
+	switch {
+	case s.config.Ack == AckOnReceive:
+		return onReceiveLease
+	case t.req.Visibility != nil:
+		return *t.req.Visibility
+	}
+	return s.config.Visibility
+}
+
+// attempt is the name of a receive that may be repeated. Who repeats it does not matter.
+func attempt(ref Ref, id string) [16]byte {
+	b := make([]byte, 0, 3*(MaxIDBytes+2))
+	b = appendString(appendString(appendString(b, ref.Tenant), ref.Name), id)
+	sum := sha256.Sum256(b)
+	return [16]byte(sum[:16])
 }
 
 // wait returns once messages were claimed, or there is an error, or the time is up.
@@ -163,7 +200,7 @@ func (t *try) waitOnce(ctx context.Context, w *waiter, until moment, again bool)
 
 // deliver makes the answer. What cannot be read is left leased: it comes back, and is reported each time.
 func (t *try) deliver(ctx context.Context) (*Received, error) {
-	r := &Received{engine: t.engine, queue: t.queue, claimed: t.got}
+	r := &Received{engine: t.engine, queue: t.queue, claimed: t.got, kept: t.got.Repeated}
 	if ctx.Err() != nil {
 		err := fmt.Errorf("receive from %s: %w", t.ref, ctx.Err())
 		if undo := r.Undo(context.WithoutCancel(ctx)); undo != nil {
@@ -171,15 +208,20 @@ func (t *try) deliver(ctx context.Context) (*Received, error) {
 		}
 		return nil, fromStore(err)
 	}
+	if t.setup.config.Ack == AckOnReceive && !t.empty() {
+		if err := r.settle(ctx, t.setup); err != nil {
+			return nil, err
+		}
+	}
 	var bytes int64
 	unreadable := r.decode()
-	for i := range t.got.Messages {
-		bytes += int64(t.got.Messages[i].Size)
+	for i := range r.claimed.Messages {
+		bytes += int64(r.claimed.Messages[i].Size)
 	}
 	if unreadable != nil && len(r.Messages) == 0 {
 		return nil, fromStore(fmt.Errorf("read a message of %s: %w", t.ref, unreadable))
 	}
-	if t.engine.events.Received != nil {
+	if t.engine.events.Received != nil && !t.got.Repeated {
 		t.engine.events.Received(t.ref, len(r.Messages), bytes)
 	}
 	return r, nil
@@ -199,13 +241,19 @@ func (r *Received) decode() (unreadable error) {
 	}
 	receipts := string(text)
 	lease := Lease{Token: uint64(r.claimed.Token), ExpiresAt: r.claimed.Deadline}
+	now, fifo := r.engine.clock.now(), r.queue.setup.Load().config.FIFO
 	for i := range r.claimed.Messages {
 		from := &r.claimed.Messages[i]
 		r.Messages = append(r.Messages, Delivery{
 			Receipt:  receipts[i*receiptText : (i+1)*receiptText],
 			Receives: from.Receives, SentAt: from.SentAt, Lease: lease,
+			Group: from.Group, Priority: int(from.Priority), ExpiresAt: from.ExpiresAt,
+			WaitedFor: max(0, now.Sub(from.AvailableAt)),
 		})
 		d := &r.Messages[len(r.Messages)-1]
+		if fifo {
+			d.Sequence = uint64(from.Seq)
+		}
 		if err := decodePayload(from.Payload, d); err != nil {
 			r.Messages = r.Messages[:len(r.Messages)-1]
 			unreadable = err
@@ -232,9 +280,10 @@ func (c idCipher) identify(d *Delivery, q store.QueueID, from *store.Delivery) {
 const undoTime = 10 * time.Second
 
 // Undo gives the messages back as if they had not been received: for a client that did not get the whole answer.
-// A message whose lease has ended and that someone else holds by now is left alone.
+// A message whose lease has ended and that someone else holds by now is left alone. So are those of a repeat, which the
+// client may have got the first time, and those that were acked by being received.
 func (r *Received) Undo(ctx context.Context) error {
-	if len(r.claimed.Messages) == 0 {
+	if len(r.claimed.Messages) == 0 || r.kept {
 		return nil
 	}
 	items := make([]store.SettleItem, len(r.claimed.Messages))

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/dabba-mq/dabba/store"
 )
@@ -11,6 +10,9 @@ import (
 // Send appends messages in order. A message that is refused does not stop the others. Accepted means durable. An
 // idempotency key is remembered with the messages, so one whose messages were all refused is not: nothing was done
 // that could be done twice.
+//
+// A full queue refuses messages or has something give way, as its limits say. With [OverflowBlock] the send waits until
+// all of them fit or are duplicates, as long as a receive of the queue would wait, or 30 seconds if that is not at all.
 func (e *Engine) Send(ctx context.Context, ref Ref, req SendRequest) (SendAnswer, error) {
 	if n := len(req.Messages); n < 1 || n > MaxBatch {
 		return SendAnswer{}, invalid("messages", fmt.Sprintf("Give 1 to %d messages; these are %d.", MaxBatch, n))
@@ -22,22 +24,38 @@ func (e *Engine) Send(ctx context.Context, ref Ref, req SendRequest) (SendAnswer
 	if err != nil {
 		return SendAnswer{}, err
 	}
-	for reloads := 0; ; reloads++ {
-		o := newOutgoing(&s.config, req.Messages)
+	block := blocked{engine: e, told: req.Waits}
+	defer block.end()
+	for reloads := 0; ; {
+		o := e.newOutgoing(&s.config, req.Messages)
 		if len(o.entries) == 0 {
 			return SendAnswer{Outcomes: o.outcomes}, nil
 		}
-		p := store.SendParams{Queue: q.id, Revision: uint64(s.revision), Entries: o.entries}
+		p := store.SendParams{
+			Queue: q.id, Revision: uint64(s.revision), Entries: o.entries,
+			Whole: s.config.Limits.Overflow == OverflowBlock,
+		}
 		if req.Key != nil {
 			p.Once = once(ref.Tenant, req, o.outcomes)
 		}
+		block.look(q)
 		res, err := e.store.Send(ctx, p)
-		if err == nil {
-			return e.sent(q, o, res)
-		}
-		if !isStale(err) || reloads == maxReloads {
+		switch {
+		case err == nil && p.Whole && !res.Duplicate && refused(res.Fates):
+			again, err := block.wait(ctx, s)
+			if err != nil {
+				return SendAnswer{}, err
+			}
+			if again {
+				continue
+			}
+			return e.sent(ctx, q, s, o, res)
+		case err == nil:
+			return e.sent(ctx, q, s, o, res)
+		case !isStale(err) || reloads == maxReloads:
 			return SendAnswer{}, fromStore(fmt.Errorf("send to %s: %w", ref, err))
 		}
+		reloads++
 		if q, s, err = e.reload(ctx, ref, s); err != nil {
 			return SendAnswer{}, err
 		}
@@ -48,11 +66,10 @@ func (e *Engine) Send(ctx context.Context, ref Ref, req SendRequest) (SendAnswer
 type outgoing struct {
 	entries  []store.Entry
 	outcomes []SendOutcome
-	bytes    int64
 }
 
 // newOutgoing encodes all messages into one buffer, which the entries share.
-func newOutgoing(c *QueueConfig, messages []Message) outgoing {
+func (e *Engine) newOutgoing(c *QueueConfig, messages []Message) outgoing {
 	o := outgoing{
 		entries:  make([]store.Entry, 0, len(messages)),
 		outcomes: make([]SendOutcome, len(messages)),
@@ -69,54 +86,60 @@ func newOutgoing(c *QueueConfig, messages []Message) outgoing {
 			continue
 		}
 		size := messageSize(m)
-		if err := m.validate(i, size, c.MaxMessageBytes); err != nil {
+		if err := m.validate(i, size, c); err != nil {
 			o.outcomes[i].Err = err
 			continue
 		}
 		start := len(buffer)
 		buffer = append(appendHead(buffer, m), m.Body...)
-		entry := store.Entry{Payload: buffer[start:len(buffer):len(buffer)], Size: uint32(size)}
-		entry.Delay, entry.NotBefore = m.delay(c)
+		entry := m.entry(c)
+		entry.Payload, entry.Size = buffer[start:len(buffer):len(buffer)], uint32(size)
+		entry.Displace = c.Limits.Overflow == OverflowSample && e.random.upTo(sampleOf-1) == 0
 		o.entries = append(o.entries, entry)
-		o.bytes += size
 	}
 	return o
 }
 
-// sent names the messages that were accepted.
-func (e *Engine) sent(q *queue, o outgoing, res store.SendResult) (SendAnswer, error) {
+// sampleOf is how many messages a full queue that samples keeps one of.
+const sampleOf = 10
+
+// sent says what became of each message.
+func (e *Engine) sent(ctx context.Context, q *queue, s *setup, o outgoing, res store.SendResult) (SendAnswer, error) {
 	e.dueIn(q, res.NextDue)
+	if res.Duplicate {
+		if err := recall(o.outcomes, res.Note); err != nil {
+			return SendAnswer{}, fromStore(fmt.Errorf("read the first outcome of a send to %s: %w", q.ref, err))
+		}
+	}
+	f := fates{engine: e, queue: q, setup: s, res: &res}
+	if err := f.outcomes(ctx, o.outcomes); err != nil {
+		return SendAnswer{}, err
+	}
 	if res.Duplicate {
 		if e.events.Duplicate != nil {
 			e.events.Duplicate(q.ref)
 		}
-		if err := recall(o.outcomes, res.Note); err != nil {
-			return SendAnswer{}, fromStore(fmt.Errorf("read the first outcome of a send to %s: %w", q.ref, err))
-		}
-	} else if e.events.Sent != nil {
-		e.events.Sent(q.ref, len(o.entries), o.bytes)
-	}
-	seq := res.First
-	for i := range o.outcomes {
-		if out := &o.outcomes[i]; out.Err == nil {
-			e.ids.put(&out.ID, q.id, seq)
-			seq++
-		}
+	} else {
+		e.tellSent(q, o, res)
 	}
 	return SendAnswer{Outcomes: o.outcomes, Duplicate: res.Duplicate}, nil
 }
 
-// delay is how long the message is kept back and until when. A message with a time of its own is not subject to the
-// queue's delay.
-func (m *Message) delay(c *QueueConfig) (d time.Duration, notBefore time.Time) {
-	if m.DeliverAt != nil && m.DeliverAt.After(time.Unix(0, 0)) {
-		notBefore = *m.DeliverAt
+func (e *Engine) tellSent(q *queue, o outgoing, res store.SendResult) {
+	accepted, bytes := 0, int64(0)
+	others := [store.Refused + 1]int{}
+	for i := range o.entries {
+		if res.Fates != nil && res.Fates[i].Verdict != store.Accepted {
+			others[res.Fates[i].Verdict]++
+			continue
+		}
+		accepted++
+		bytes += int64(o.entries[i].Size)
 	}
-	switch {
-	case m.Delay != nil:
-		d = *m.Delay
-	case m.DeliverAt == nil:
-		d = c.Delay
+	if accepted > 0 && e.events.Sent != nil {
+		e.events.Sent(q.ref, accepted, bytes)
 	}
-	return d, notBefore
+	tell(e.events.Deduplicated, q.ref, others[store.Duplicate])
+	tell(e.events.Shed, q.ref, others[store.Dropped]+res.Evicted)
+	tell(e.events.Refused, q.ref, others[store.Refused])
 }

@@ -12,7 +12,7 @@ import (
 type settling struct {
 	verb string
 	n    int
-	// strict refuses leases that have ended.
+	// strict refuses leases that have ended. On FIFO queues that is always so.
 	strict  bool
 	receipt func(i int) string
 	// refused is what the wire says about an item it could not read; nil if it reads all.
@@ -46,7 +46,7 @@ func (e *Engine) settle(ctx context.Context, ref Ref, b settling) (settled, erro
 			return d, nil
 		}
 		res, err := e.store.Settle(ctx, store.SettleParams{
-			Queue: q.id, Revision: uint64(s.revision), Items: items, Strict: b.strict,
+			Queue: q.id, Revision: uint64(s.revision), Items: items, Strict: b.strict || s.config.FIFO,
 		})
 		if err == nil {
 			e.dueIn(q, res.NextDue)
@@ -92,12 +92,16 @@ func (e *Engine) collect(d *settled, c *QueueConfig, b settling) []store.SettleI
 
 // refuse marks the items whose outcome is none of those wanted as lost, and counts the others.
 func (d *settled) refuse(wanted ...store.Outcome) (done, lost int) {
+	refusal := errLeaseLost
+	if d.queue.setup.Load().config.FIFO {
+		refusal = errOrderLost
+	}
 	for i, o := range d.outcomes {
 		if slices.Contains(wanted, o) {
 			done++
 			continue
 		}
-		d.results[d.index[i]].Err = errLeaseLost
+		d.results[d.index[i]].Err = refusal
 		lost++
 	}
 	return done, lost

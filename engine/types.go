@@ -265,6 +265,8 @@ type SendRequest struct {
 	Messages []Message
 	// Key makes the request repeatable; nil for none.
 	Key *IdempotencyKey
+	// Waits, unless nil, is called before the send begins to wait for room.
+	Waits func()
 }
 
 // IdempotencyKey names one request of one principal on one path.
@@ -318,6 +320,8 @@ type Delivery struct {
 	// SentAt is when it was first sent.
 	SentAt time.Time
 	Group  string
+	// DedupID is the deduplication id it was sent with; empty when that was its content, or nothing.
+	DedupID string
 	// Priority is what it was sent with.
 	Priority int
 	// ExpiresAt is when its time to live ends; zero when it has none.

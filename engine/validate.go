@@ -13,20 +13,24 @@ const (
 	maxTags        = 50
 	maxTagBytes    = 128
 	maxTagValue    = 256
+	maxAllowFrom   = 100
 	minRetention   = time.Second
+	minTTL         = time.Millisecond
 	// lastYear keeps times of delivery within what 64-bit nanoseconds can count.
 	lastYear = 2200
 )
 
+// validName checks a queue's name; [FIFOSuffix] is part of it.
 func validName(field, name string) *Error {
-	if name == "" || len(name) > maxNameBytes {
+	stem := strings.TrimSuffix(name, FIFOSuffix)
+	if stem == "" || len(name) > maxNameBytes {
 		return invalid(field, fmt.Sprintf("A queue's name has 1 to %d characters.", maxNameBytes))
 	}
-	for i := range len(name) {
-		switch c := name[i]; {
+	for i := range len(stem) {
+		switch c := stem[i]; {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-':
 		default:
-			return invalid(field, "A queue's name has letters, digits, '_' and '-' only.")
+			return invalid(field, "A queue's name has letters, digits, '_' and '-' only, and "+FIFOSuffix+" at the end of a FIFO queue's.")
 		}
 	}
 	return nil
@@ -65,8 +69,13 @@ func (c *QueueConfig) validate(ref Ref) *Error {
 		validDuration("retention", c.Retention, minRetention, MaxDuration),
 		validDuration("wait", c.Wait, 0, MaxWait),
 		c.validateSize(),
+		c.validateFIFO(ref),
+		c.Dedup.validate(),
 		c.Retry.validate(),
 		c.DeadLetter.validate(ref),
+		c.Limits.validate(),
+		c.validatePriorities(),
+		c.validateAck(),
 		validTags(c.Tags),
 	)
 }
@@ -99,6 +108,14 @@ func (d *DeadLetter) validate(ref Ref) *Error {
 	if d.When != Eager && d.When != Lazy {
 		return invalid("dead_letter.when", "Give eager or lazy.")
 	}
+	if len(d.AllowFrom) > maxAllowFrom {
+		return invalid("dead_letter.allow_from", fmt.Sprintf("Give at most %d names, or leave it out to allow all queues.", maxAllowFrom))
+	}
+	for i, name := range d.AllowFrom {
+		if err := validName(fmt.Sprintf("dead_letter.allow_from[%d]", i), name); err != nil {
+			return err
+		}
+	}
 	if d.Queue == "" {
 		return nil
 	}
@@ -120,12 +137,12 @@ func validTags(tags map[string]string) *Error {
 	return nil
 }
 
-// validate checks the i-th message of a request; size is its size.
-func (m *Message) validate(i int, size, most int64) *Error {
-	if size > most {
+// validate checks the i-th message of a request to a queue with the configuration c; size is its size.
+func (m *Message) validate(i int, size int64, c *QueueConfig) *Error {
+	if size > c.MaxMessageBytes {
 		return &Error{
 			Code: CodeTooLarge, Field: messageField(i, "body"), Outcome: NotApplied,
-			Detail: fmt.Sprintf("Body and attributes have %d bytes and the queue's max_message_bytes is %d; send less or raise it.", size, most),
+			Detail: fmt.Sprintf("Body and attributes have %d bytes and the queue's max_message_bytes is %d; send less or raise it.", size, c.MaxMessageBytes),
 		}
 	}
 	if err := validHeader(m.ContentType); err != "" {
@@ -140,10 +157,45 @@ func (m *Message) validate(i int, size, most int64) *Error {
 	if m.DeliverAt != nil && m.DeliverAt.Year() > lastYear {
 		return invalid(messageField(i, "deliver_at"), fmt.Sprintf("Give a time up to the year %d.", lastYear))
 	}
+	if m.TTL != nil && (*m.TTL < minTTL || *m.TTL > MaxDuration) {
+		return validDuration(messageField(i, "ttl"), *m.TTL, minTTL, MaxDuration)
+	}
+	if m.Group != "" && validID(m.Group) != "" {
+		return invalid(messageField(i, "group"), validID(m.Group))
+	}
+	if m.DedupID != "" && validID(m.DedupID) != "" {
+		return invalid(messageField(i, "dedup_id"), validID(m.DedupID))
+	}
+	if m.Priority != 0 {
+		if err := m.validatePriority(i, c); err != nil {
+			return err
+		}
+	}
 	if len(m.Attributes) > 0 {
 		return m.validateAttributes(i)
 	}
 	return nil
+}
+
+func (m *Message) validatePriority(i int, c *QueueConfig) *Error {
+	field := messageField(i, "priority")
+	switch {
+	case c.FIFO:
+		return invalid(field, "A FIFO queue keeps the order of each group, so a message has no priority; leave it out.")
+	case m.Priority < 0 || m.Priority > MaxPriority:
+		return invalid(field, fmt.Sprintf("Give a number from 0 to %d, which comes first.", MaxPriority))
+	case c.Priorities == 1:
+		return invalid(field, "The queue has one level of priority; set its priorities to 10, or leave priority out.")
+	}
+	return nil
+}
+
+// validID says what is wrong with a group, a deduplication id or an attempt id; nothing is wrong with an empty one.
+func validID(s string) string {
+	if len(s) > MaxIDBytes {
+		return fmt.Sprintf("Give at most %d bytes.", MaxIDBytes)
+	}
+	return validHeader(s)
 }
 
 func messageField(i int, name string) string { return fmt.Sprintf("messages[%d].%s", i, name) }
