@@ -131,7 +131,7 @@ func (c *catalog) feeds(q *queue, was, is string) {
 
 // install makes a record what the name means from now on. The caller has the name's turn, or is alone.
 func (e *Engine) install(ref Ref, r record) *queue {
-	next := &setup{config: r.config, revision: r.revision}
+	next := &setup{config: r.config, pause: r.pause, revision: r.revision}
 	q, known := e.catalog.byName(ref)
 	if known && q.id != r.id {
 		e.uninstall(q)
@@ -168,6 +168,7 @@ func (e *Engine) apply(ctx context.Context, q *queue) error {
 	if err := e.store.Configure(ctx, q.id, q.setup.Load().settings()); err != nil {
 		return fmt.Errorf("configure %s: %w", q.ref, err)
 	}
+	q.line.signal() // it may be paused no longer, or be less limited
 	e.janitor.add(q)
 	for _, f := range e.catalog.feedersOf(q.ref) {
 		e.janitor.add(f)

@@ -43,7 +43,7 @@ func (e *Engine) configure(ctx context.Context, ref Ref, only Condition, next fu
 	if err := validRef(ref); err != nil {
 		return Queue{}, false, err
 	}
-	q, created, err := e.replaceRecord(ctx, ref, only, next)
+	q, created, err := e.replaceRecord(ctx, ref, only, func(was *record) (record, error) { return e.nextRecord(ref, was, next) })
 	if err != nil {
 		return Queue{}, false, err
 	}
@@ -57,7 +57,8 @@ func (e *Engine) configure(ctx context.Context, ref Ref, only Condition, next fu
 	return shown, created, nil
 }
 
-func (e *Engine) replaceRecord(ctx context.Context, ref Ref, only Condition, next func(*QueueConfig) (QueueConfig, error)) (*queue, bool, error) {
+// replaceRecord replaces the catalog entry (nil for none) by next of it, which has the revision of the present one.
+func (e *Engine) replaceRecord(ctx context.Context, ref Ref, only Condition, next func(was *record) (record, error)) (*queue, bool, error) {
 	release, err := e.catalog.turn(ctx, ref)
 	if err != nil {
 		return nil, false, err
@@ -78,15 +79,15 @@ func (e *Engine) replaceRecord(ctx context.Context, ref Ref, only Condition, nex
 
 // tryReplace writes the catalog first and the store's settings after it. When the second fails the next call on the
 // queue repeats it, since the setup with the new revision is refused until then.
-func (e *Engine) tryReplace(ctx context.Context, ref Ref, was *record, only Condition, next func(*QueueConfig) (QueueConfig, error)) (*queue, error) {
+func (e *Engine) tryReplace(ctx context.Context, ref Ref, was *record, only Condition, next func(*record) (record, error)) (*queue, error) {
 	if err := only.check(was); err != nil {
 		return nil, err
 	}
-	r, err := e.nextRecord(ref, was, next)
+	r, err := next(was)
 	if err != nil {
 		return nil, err
 	}
-	if was == nil || !reflect.DeepEqual(was.config, r.config) {
+	if was == nil || !reflect.DeepEqual(was.config, r.config) || !was.pause.equal(r.pause) {
 		if r.revision, err = e.putRecord(ctx, ref, r); err != nil {
 			return nil, err
 		}
@@ -107,7 +108,7 @@ func (e *Engine) nextRecord(ref Ref, was *record, next func(*QueueConfig) (Queue
 	if was != nil {
 		c := was.config.clone()
 		present = &c
-		r.id, r.revision = was.id, was.revision
+		r.id, r.pause, r.revision = was.id, was.pause, was.revision
 	}
 	cfg, err := next(present)
 	if err != nil {
@@ -149,7 +150,7 @@ func (e *Engine) mayFeed(ref Ref, d *DeadLetter) error {
 
 // putRecord writes r if the entry still has r's revision, and gives the new one. A conflict is returned as such.
 func (e *Engine) putRecord(ctx context.Context, ref Ref, r record) (store.Revision, error) {
-	value, err := encodeRecord(r.id, r.config)
+	value, err := encodeRecord(r)
 	if err != nil {
 		return 0, fromStore(fmt.Errorf("encode the catalog entry of %s: %w", ref, err))
 	}

@@ -23,6 +23,7 @@ const (
 	CodeReceiptInvalid       Code = "receipt_invalid"
 	CodeTooLarge             Code = "too_large"
 	CodeQueueFull            Code = "queue_full"
+	CodePaused               Code = "paused"
 	CodeIdempotencyKeyReused Code = "idempotency_key_reused"
 	CodeUnauthenticated      Code = "unauthenticated"
 	CodeForbidden            Code = "forbidden"

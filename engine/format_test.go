@@ -45,7 +45,7 @@ func TestRecordFormat(t *testing.T) {
 	c.Delay, c.Wait, c.Retry.MaxReceives = time.Second, 2*time.Second, 3
 	c.DeadLetter, c.Tags = DeadLetter{Queue: "grave", When: Lazy}, map[string]string{"k": "v"}
 	const id = store.QueueID(1<<64 - 1)
-	got, err := encodeRecord(id, c)
+	got, err := encodeRecord(record{id: id, config: c})
 	if err != nil || string(got) != written {
 		t.Errorf("record: got %s, %v, want %s", got, err, written)
 	}

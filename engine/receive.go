@@ -31,11 +31,8 @@ func (e *Engine) Receive(ctx context.Context, ref Ref, req ReceiveRequest) (*Rec
 		return nil, err
 	}
 	t := &try{engine: e, ref: ref, req: req}
-	err := t.claim(ctx)
-	if err == nil && t.empty() {
-		err = t.wait(ctx)
-	}
-	if err != nil {
+	ts := &tries{engine: e, all: []*try{t}, most: req.Max, wait: req.Wait}
+	if err := ts.run(ctx); err != nil {
 		return nil, err
 	}
 	return t.deliver(ctx)
@@ -60,11 +57,14 @@ func (r *ReceiveRequest) validate() *Error {
 	return nil
 }
 
-// try is one receive under way.
+// try is one receive under way, or the part of one that concerns one of its queues.
 type try struct {
 	engine *Engine
 	ref    Ref
 	req    ReceiveRequest
+	room   int64 // how many bytes may be claimed
+	index  int   // which of the queues of the request this is about
+	place  place
 
 	// What the last claim found out.
 	queue *queue
@@ -84,15 +84,21 @@ func (t *try) claim(ctx context.Context) error {
 		return err
 	}
 	for reloads := 0; ; reloads++ {
+		t.queue, t.setup, t.seen = q, s, q.line.seen()
+		if s.pause.Consume {
+			if held, err := t.held(ctx); held || err != nil {
+				return err
+			}
+			q, s = t.queue, t.setup
+		}
 		p := store.ClaimParams{
 			Queue: q.id, Revision: uint64(s.revision),
-			Max: t.req.Max, MaxBytes: MaxAnswerBytes,
+			Max: t.req.Max, MaxBytes: t.room,
 			Visibility: t.visibility(s), Consumer: t.req.Consumer,
 		}
 		if t.req.AttemptID != "" {
 			p.Attempt, p.AttemptWindow = attempt(t.ref, t.req.AttemptID), AttemptWindow
 		}
-		t.queue, t.setup, t.seen = q, s, q.line.seen()
 		t.got, err = e.store.Claim(ctx, p)
 		if err == nil {
 			t.claimed(ctx, p.Visibility)
@@ -141,61 +147,6 @@ func attempt(ref Ref, id string) [16]byte {
 	b = appendString(appendString(appendString(b, ref.Tenant), ref.Name), id)
 	sum := sha256.Sum256(b)
 	return [16]byte(sum[:16])
-}
-
-// wait returns once messages were claimed, or there is an error, or the time is up.
-func (t *try) wait(ctx context.Context) error {
-	wait := t.setup.config.Wait
-	if t.req.Wait != nil {
-		wait = *t.req.Wait
-	}
-	e := t.engine
-	if wait == 0 {
-		return nil
-	}
-	if e.events.Waiting != nil {
-		e.events.Waiting(+1)
-		defer e.events.Waiting(-1)
-	}
-	w := &waiter{verdict: make(chan verdict, 1)}
-	until := e.clock.in(wait)
-	for again := false; t.empty(); again = true {
-		v, err := t.waitOnce(ctx, w, until, again)
-		if err != nil || v == dismissed {
-			return err
-		}
-		if err := t.claim(ctx); err != nil {
-			t.queue.line.signal() // the wake is another's now
-			return err
-		}
-	}
-	return nil
-}
-
-// waitOnce stands in line until there is a reason to leave it.
-func (t *try) waitOnce(ctx context.Context, w *waiter, until moment, again bool) (verdict, error) {
-	e, q := t.engine, t.queue
-	if e.clock.moment() >= until {
-		return dismissed, nil
-	}
-	if !q.line.enter(w, t.seen, again) {
-		return tryAgain, nil
-	}
-	// Only now is the queue known to have a waiter, which makes its due time exact.
-	e.dueAt(q, t.due)
-	timeout := newAlarm(func() { q.line.dismiss(w) })
-	e.clock.soonest(timeout, until)
-	defer e.clock.off(timeout)
-	if e.draining.Load() { // looked at in line, so that Drain either sees w or is seen
-		q.line.dismiss(w)
-	}
-	select {
-	case v := <-w.verdict:
-		return v, nil
-	case <-ctx.Done():
-		q.line.leave(w)
-		return 0, fromStore(fmt.Errorf("wait for messages of %s: %w", t.ref, ctx.Err()))
-	}
 }
 
 // deliver makes the answer. What cannot be read is left leased: it comes back, and is reported each time.

@@ -23,6 +23,7 @@ const (
 type record struct {
 	id       store.QueueID
 	config   QueueConfig
+	pause    Pause
 	revision store.Revision
 }
 
@@ -60,6 +61,7 @@ type storedQueue struct {
 	Fair            bool              `json:"fair,omitempty"`
 	Ack             AckMode           `json:"ack"`
 	History         bool              `json:"history,omitempty"`
+	Paused          storedPause       `json:"paused,omitzero"`
 }
 
 type storedRetry struct {
@@ -94,6 +96,12 @@ type storedLimits struct {
 	PerGroupRate     float64  `json:"per_group_rate,omitempty"`
 }
 
+type storedPause struct {
+	Produce bool      `json:"produce,omitempty"`
+	Consume bool      `json:"consume,omitempty"`
+	Until   time.Time `json:"until,omitzero"`
+}
+
 func storedOf(id store.QueueID, c QueueConfig) storedQueue {
 	return storedQueue{
 		Version: recordVersion, ID: uint64(id),
@@ -125,8 +133,10 @@ func (s *storedQueue) config() QueueConfig {
 	}
 }
 
-func encodeRecord(id store.QueueID, c QueueConfig) ([]byte, error) {
-	return json.Marshal(storedOf(id, c))
+func encodeRecord(r record) ([]byte, error) {
+	s := storedOf(r.id, r.config)
+	s.Paused = storedPause(r.pause)
+	return json.Marshal(s)
 }
 
 func decodeRecord(p store.Pair) (record, error) {
@@ -139,7 +149,7 @@ func decodeRecord(p store.Pair) (record, error) {
 		return record{}, fmt.Errorf("%w: catalog entry %q has version %d, this program knows 1 to %d",
 			store.ErrVersion, p.Key, s.Version, recordVersion)
 	}
-	return record{id: store.QueueID(s.ID), revision: p.Revision, config: s.config()}, nil
+	return record{id: store.QueueID(s.ID), revision: p.Revision, config: s.config(), pause: Pause(s.Paused)}, nil
 }
 
 // readRecord gives nil when there is no such queue.

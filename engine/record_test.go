@@ -9,7 +9,7 @@ import (
 
 func TestCatalogEntry(t *testing.T) {
 	t.Parallel()
-	value, err := encodeRecord(77, DefaultConfig())
+	value, err := encodeRecord(record{id: 77, config: DefaultConfig()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,11 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-// setup is a configuration with the revision it belongs to. It is never changed, only replaced.
+// setup is a configuration, and whether the queue is paused, with the revision they belong to. It is never changed, only
+// replaced.
 type setup struct {
 	config   QueueConfig
+	pause    Pause
 	revision store.Revision
 }
 

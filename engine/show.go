@@ -22,7 +22,9 @@ func (e *Engine) show(ctx context.Context, q *queue) (Queue, error) {
 		stats, err := e.store.Stats(ctx, q.id)
 		if err == nil {
 			e.dueIn(q, stats.NextDue)
-			return shown(q.ref, s, stats), nil
+			shown := shown(q.ref, s, stats)
+			shown.Paused = s.pause.at(e.clock.now())
+			return shown, nil
 		}
 		if !isStale(err) || reloads == maxReloads {
 			return Queue{}, fromStore(fmt.Errorf("count %s: %w", q.ref, err))

@@ -215,6 +215,8 @@ type Queue struct {
 	// ETag names this state of the configuration. It has no quotes.
 	ETag   string
 	Counts Counts
+	// Paused is what the queue does not do for now; zero when it does everything.
+	Paused Pause
 	// OldestAge is the age of the oldest ready message since it first became available; negative when none is.
 	OldestAge time.Duration
 }
@@ -267,6 +269,10 @@ type SendRequest struct {
 	Key *IdempotencyKey
 	// Waits, unless nil, is called before the send begins to wait for room.
 	Waits func()
+	// remember is how long Key is remembered; 0 means [IdempotencyWindow].
+	remember time.Duration
+	// scheduled says that it goes in even while the queue is paused.
+	scheduled bool
 }
 
 // IdempotencyKey names one request of one principal on one path.

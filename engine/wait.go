@@ -29,13 +29,16 @@ const (
 	dismissed
 )
 
-// waiter is one receive in a line. It belongs to one goroutine; a line holds it at most once.
+// waiter is one place in a line. It belongs to one goroutine, which may have places in several lines, each in at most one.
 type waiter struct {
-	// verdict has room for the one it gets each time it is taken out of the line by someone else.
+	// verdict has room for the one it gets each time it is taken out of the line by someone else. Places of one goroutine
+	// may share it; told says then whose a verdict was.
 	verdict chan verdict
 
 	// The rest is guarded by line.mu.
-	in         bool
+	in bool
+	// told is the verdict since it entered; 0 for none.
+	told       verdict
 	prev, next *waiter
 }
 
@@ -64,7 +67,7 @@ func (l *line) enter(w *waiter, seen uint64, inFront bool) bool {
 		l.waiting.Add(-1)
 		return false
 	}
-	w.in = true
+	w.in, w.told = true, 0
 	switch {
 	case l.first == nil:
 		l.first, l.last = w, w
@@ -80,16 +83,31 @@ func (l *line) enter(w *waiter, seen uint64, inFront bool) bool {
 
 // leave takes w out of the line. If it was woken instead, the wake is handed on.
 func (l *line) leave(w *waiter) {
-	l.mu.Lock()
-	if w.in {
-		l.remove(w)
-		l.mu.Unlock()
+	v := l.withdraw(w)
+	if v == 0 {
 		return
 	}
-	l.mu.Unlock()
-	if <-w.verdict == tryAgain {
+	<-w.verdict
+	if v == tryAgain {
 		l.signal()
 	}
+}
+
+// withdraw takes w out of the line, or gives the verdict with which that was done already: the caller hands it on.
+func (l *line) withdraw(w *waiter) verdict {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if w.in {
+		l.remove(w)
+	}
+	return w.told
+}
+
+// told gives the verdict with which w was taken out of the line; 0 while it stands there.
+func (l *line) told(w *waiter) verdict {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return w.told
 }
 
 // dismiss ends the wait of w if it still waits.
@@ -121,6 +139,7 @@ func (l *line) takeAll(v verdict) {
 // take removes w and tells it why. l.mu is held; the channel has room.
 func (l *line) take(w *waiter, v verdict) {
 	l.remove(w)
+	w.told = v
 	w.verdict <- v
 }
 

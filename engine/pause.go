@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+// pauseRetry is when a refused sender may look again if nobody knows when the pause ends.
+const pauseRetry = 30 * time.Second
+
+// Pause says what a queue does not do for now. Acks, nacks and extends, scheduled sends and dead letters that move in are
+// never paused.
+type Pause struct {
+	// Produce refuses sends; Consume lets receives find nothing.
+	Produce, Consume bool
+	// Until ends the pause by itself; zero means that only a resume ends it.
+	Until time.Time
+}
+
+// PauseQueue pauses the sides that are set, beside those that are paused already, all of them until p.Until. It is
+// durable on return, and every receive that is answered after it got nothing if Consume was set.
+func (e *Engine) PauseQueue(ctx context.Context, ref Ref, p Pause) (Queue, error) {
+	if !p.Produce && !p.Consume {
+		return Queue{}, invalid("produce", "Set produce or consume to true, or leave both out to pause both.")
+	}
+	now := e.clock.now()
+	if !p.Until.IsZero() && (!p.Until.After(now) || p.Until.Sub(now) > MaxDuration) {
+		return Queue{}, invalid("until", "Give a time in the future, at most 100 years away, or leave it out to pause until a resume.")
+	}
+	p.Until = p.Until.UTC()
+	return e.repause(ctx, ref, func(was Pause) Pause {
+		return Pause{Produce: p.Produce || was.Produce, Consume: p.Consume || was.Consume, Until: p.Until}
+	})
+}
+
+// ResumeQueue ends the pause of the sides that are true; waiting receives go on at once. What is not paused stays so.
+func (e *Engine) ResumeQueue(ctx context.Context, ref Ref, produce, consume bool) (Queue, error) {
+	if !produce && !consume {
+		return Queue{}, invalid("produce", "Set produce or consume to true, or leave both out to resume both.")
+	}
+	return e.repause(ctx, ref, func(was Pause) Pause {
+		was.Produce = was.Produce && !produce
+		was.Consume = was.Consume && !consume
+		return was.at(e.clock.now())
+	})
+}
+
+// repause replaces the pause of a queue. Its revision rises with that, so that all nodes notice.
+func (e *Engine) repause(ctx context.Context, ref Ref, next func(was Pause) Pause) (Queue, error) {
+	q, _, err := e.replaceRecord(ctx, ref, Condition{}, func(was *record) (record, error) {
+		if was == nil {
+			return record{}, unlisted(ref)
+		}
+		r := *was
+		r.pause = next(was.pause.at(e.clock.now()))
+		return r, nil
+	})
+	if err != nil {
+		return Queue{}, err
+	}
+	if e.events.Configured != nil {
+		e.events.Configured(ref)
+	}
+	return e.show(ctx, q)
+}
+
+// at is what is left of the pause by now.
+func (p Pause) at(now time.Time) Pause {
+	over := !p.Until.IsZero() && !now.Before(p.Until)
+	if over || !p.Produce && !p.Consume {
+		return Pause{}
+	}
+	return p
+}
+
+func (p Pause) equal(o Pause) bool {
+	return p.Produce == o.Produce && p.Consume == o.Consume && p.Until.Equal(o.Until)
+}
+
+// present gives q and s if they are what the catalog has, or what has taken their place. A pause is looked at so before
+// it keeps anyone from anything, since another node may have ended it, which no refusal of the store would tell.
+func (e *Engine) present(ctx context.Context, q *queue, s *setup) (*queue, *setup, error) {
+	r, err := e.readRecord(ctx, q.ref)
+	if err != nil {
+		return nil, nil, fromStore(err)
+	}
+	if r != nil && r.id == q.id && r.revision == s.revision {
+		return q, s, nil
+	}
+	return e.reload(ctx, q.ref, s)
+}
+
+// producing gives q and s, or what has taken their place, if messages may be sent; else the refusal.
+func (e *Engine) producing(ctx context.Context, q *queue, s *setup) (*queue, *setup, error) {
+	if !s.pause.Produce || !s.pause.at(e.clock.now()).Produce {
+		return q, s, nil
+	}
+	q, s, err := e.present(ctx, q, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	now := e.clock.now()
+	if p := s.pause.at(now); p.Produce {
+		return nil, nil, paused(q.ref, p, now)
+	}
+	return q, s, nil
+}
+
+func paused(ref Ref, p Pause, now time.Time) *Error {
+	if p.Until.IsZero() {
+		return &Error{
+			Code: CodePaused, Outcome: NotApplied, RetryAfter: pauseRetry,
+			Detail: "Queue " + ref.Name + " is paused for sends; repeat the request after it was resumed.",
+		}
+	}
+	return &Error{
+		Code: CodePaused, Outcome: NotApplied, RetryAfter: max(p.Until.Sub(now), time.Second),
+		Detail: fmt.Sprintf("Queue %s is paused for sends until %s; repeat the request then.", ref.Name, p.Until.Format(time.RFC3339)),
+	}
+}
+
+// held says whether the queue is paused for receives; then there is nothing to claim before the pause ends. It looks at
+// the catalog after the signals were counted, so that the signal of a later resume is not lost.
+func (t *try) held(ctx context.Context) (bool, error) {
+	e := t.engine
+	for range maxReloads {
+		now := e.clock.now()
+		p := t.setup.pause.at(now)
+		if !p.Consume {
+			return false, nil
+		}
+		q, s, err := e.present(ctx, t.queue, t.setup)
+		if err != nil {
+			return false, err
+		}
+		if s == t.setup {
+			t.got, t.due = store.ClaimResult{}, never
+			if !p.Until.IsZero() {
+				t.due = e.clock.in(p.Until.Sub(now))
+			}
+			return true, nil
+		}
+		t.queue, t.setup, t.seen = q, s, q.line.seen()
+	}
+	return false, fromStore(fmt.Errorf("receive from %s, which is paused and resumed all the time: %w", t.ref, store.ErrStaleConfig))
+}

@@ -1,0 +1,356 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+const (
+	// MaxQueues is the most queues one receive may name.
+	MaxQueues = 16
+	// MaxWeight is the most that one of its queues may weigh; the least is 1.
+	MaxWeight = 1000
+)
+
+// ReceiveManyRequest describes one receive from several queues.
+type ReceiveManyRequest struct {
+	// Queues are from 1 to [MaxQueues], each named once.
+	Queues []Ref
+	// Weights has one weight for each queue, from 1 to [MaxWeight]. Which queue is asked first is drawn with each receive:
+	// with a chance in proportion to its weight; of the others the next, and so on. Without weights the queues are asked
+	// in order, so that a later one gives messages only when those before it have too few.
+	Weights []int
+	// ReceiveRequest is about all of them together. Wait defaults to the longest of the queues', Visibility to that of each.
+	// There is no AttemptID.
+	ReceiveRequest
+}
+
+// ReceivedMany is the answer to one receive from several queues. It belongs to one goroutine.
+type ReceivedMany struct {
+	// Parts hold the messages of one queue each, in the order in which the queues were asked, and none that has none.
+	Parts []*Received
+}
+
+// ReceiveMany leases up to Max messages of several queues: as many as the first one has ready, the rest from the next,
+// and so on, and waits for the first message of any if there is none. All the messages but the first fit into
+// [MaxAnswerBytes]. When a queue fails, what those before it gave is still the answer. See also [Engine.Receive].
+func (e *Engine) ReceiveMany(ctx context.Context, req ReceiveManyRequest) (*ReceivedMany, error) {
+	if err := req.validate(); err != nil {
+		return nil, err
+	}
+	if req.Max == 0 {
+		req.Max = 1
+	}
+	if err := req.ReceiveRequest.validate(); err != nil {
+		return nil, err
+	}
+	// A queue that does not exist is told of whatever the others have.
+	for i, ref := range req.Queues {
+		if _, _, err := e.lookup(ctx, ref); err != nil {
+			return nil, inQueue(i, err)
+		}
+	}
+	ts := &tries{engine: e, most: req.Max, wait: req.Wait}
+	for _, i := range req.order(&e.random) {
+		ts.all = append(ts.all, &try{engine: e, ref: req.Queues[i], req: req.ReceiveRequest, index: i})
+	}
+	if err := ts.run(ctx); err != nil {
+		return nil, err
+	}
+	return ts.deliver(ctx)
+}
+
+func (r *ReceiveManyRequest) validate() *Error {
+	if n := len(r.Queues); n < 1 || n > MaxQueues {
+		return invalid("queues", fmt.Sprintf("Give 1 to %d queues; these are %d.", MaxQueues, n))
+	}
+	for i, ref := range r.Queues {
+		if slices.Contains(r.Queues[:i], ref) {
+			return invalid(fmt.Sprintf("queues[%d]", i), "Give each queue once.")
+		}
+	}
+	if len(r.Weights) > 0 && len(r.Weights) != len(r.Queues) {
+		return invalid("weights", fmt.Sprintf("Give a weight for each queue: %d queues have %d.", len(r.Queues), len(r.Weights)))
+	}
+	for i, w := range r.Weights {
+		if w < 1 || w > MaxWeight {
+			return invalid("weights", fmt.Sprintf("Give weights from 1 to %d; that of %s is %d.", MaxWeight, r.Queues[i].Name, w))
+		}
+	}
+	if r.AttemptID != "" {
+		return invalid("attempt_id", "A receive from several queues cannot be repeated; leave it out.")
+	}
+	return nil
+}
+
+// order is that in which the queues are asked, as indexes.
+func (r *ReceiveManyRequest) order(rnd *random) []int {
+	order := make([]int, len(r.Queues))
+	total := 0
+	for i := range order {
+		order[i] = i
+		if len(r.Weights) > 0 {
+			total += r.Weights[i]
+		}
+	}
+	if total == 0 {
+		return order
+	}
+	for i := range order {
+		at := int(rnd.upTo(uint64(total - 1)))
+		next := i
+		for ; at >= r.Weights[order[next]]; next++ {
+			at -= r.Weights[order[next]]
+		}
+		order[i], order[next] = order[next], order[i]
+		total -= r.Weights[order[i]]
+	}
+	return order
+}
+
+// inQueue names the queue at fault by its place in the request.
+func inQueue(i int, err error) error {
+	named := *ErrorOf(err)
+	if named.Field == "" {
+		named.Field = fmt.Sprintf("queues[%d]", i)
+	}
+	return &named
+}
+
+// Undo gives all the messages back: see [Received.Undo]. One queue's failing does not keep the others from it.
+func (r *ReceivedMany) Undo(ctx context.Context) error {
+	var failed []error
+	for _, part := range r.Parts {
+		failed = append(failed, part.Undo(ctx))
+	}
+	return errors.Join(failed...)
+}
+
+// deliver makes the answer. A queue that fails is left out if others have something.
+func (ts *tries) deliver(ctx context.Context) (*ReceivedMany, error) {
+	r := &ReceivedMany{}
+	var failed error
+	for _, t := range ts.all {
+		if t.empty() {
+			continue
+		}
+		part, err := t.deliver(ctx)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		r.Parts = append(r.Parts, part)
+	}
+	if failed == nil || len(r.Parts) > 0 && ctx.Err() == nil {
+		return r, nil
+	}
+	// The client is gone: what was delivered before that was noticed goes back, too.
+	if err := r.Undo(context.WithoutCancel(ctx)); err != nil {
+		return nil, fromStore(err)
+	}
+	return nil, failed
+}
+
+// tries are one receive under way: a try for each of its queues, in the order in which they are asked.
+type tries struct {
+	engine *Engine
+	all    []*try
+	// most is how many messages are wanted of all of them together.
+	most int
+	wait *time.Duration
+	// bell has room for a verdict of each line.
+	bell chan verdict
+}
+
+// run returns once messages were claimed, or there is an error, or the time is up.
+func (ts *tries) run(ctx context.Context) error {
+	if err := ts.claim(ctx); err != nil || !ts.empty() {
+		return err
+	}
+	wait := ts.longest()
+	if wait == 0 {
+		return nil
+	}
+	if waiting := ts.engine.events.Waiting; waiting != nil {
+		waiting(+1)
+		defer waiting(-1)
+	}
+	ts.bell = make(chan verdict, len(ts.all))
+	expired := make(chan struct{})
+	timeout := newAlarm(func() { close(expired) })
+	until := ts.engine.clock.in(wait)
+	ts.engine.clock.soonest(timeout, until)
+	defer ts.engine.clock.off(timeout)
+	defer ts.leave()
+	for again := false; ts.empty(); again = true {
+		v, err := ts.waitOnce(ctx, expired, again)
+		if err != nil || v == dismissed {
+			return err
+		}
+		if err := ts.claim(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (ts *tries) empty() bool {
+	return !slices.ContainsFunc(ts.all, func(t *try) bool { return !t.empty() })
+}
+
+// longest is the wait of the request, else the longest of the queues'.
+func (ts *tries) longest() time.Duration {
+	if ts.wait != nil {
+		return *ts.wait
+	}
+	var longest time.Duration
+	for _, t := range ts.all {
+		longest = max(longest, t.setup.config.Wait)
+	}
+	return longest
+}
+
+// claim asks one queue after the other until there are as many messages as wanted. Those with enough room for any of
+// the queue's messages are asked, so that the answer does not become too large.
+func (ts *tries) claim(ctx context.Context) error {
+	for _, t := range ts.all {
+		t.got = store.ClaimResult{}
+	}
+	left, room := ts.most, int64(MaxAnswerBytes)
+	for _, t := range ts.all {
+		if left < ts.most && (left == 0 || room < t.largest()) {
+			return nil
+		}
+		t.req.Max, t.room = left, room
+		if err := t.claim(ctx); err != nil {
+			if left < ts.most {
+				return nil // it comes again with a receive that gets nothing from the others
+			}
+			if len(ts.all) > 1 {
+				return inQueue(t.index, err)
+			}
+			return err
+		}
+		t.place.woken = false // the wake led to this
+		left -= len(t.got.Messages)
+		for i := range t.got.Messages {
+			room -= int64(t.got.Messages[i].Size)
+		}
+	}
+	return nil
+}
+
+// largest is the most that one message of the queue may have, as far as is known.
+func (t *try) largest() int64 {
+	if q, ok := t.engine.catalog.byName(t.ref); ok {
+		return q.setup.Load().config.MaxMessageBytes
+	}
+	return 0
+}
+
+// place is where a receive waits for one of its queues.
+type place struct {
+	waiter waiter
+	// line is that in which it stands or was woken last.
+	line     *line
+	standing bool
+	// woken says that the line told it to try again and it has not yet done so.
+	woken bool
+}
+
+// waitOnce stands in the lines of all queues until there is a reason to try again or to give up. A place in a line that
+// has not called is kept meanwhile, so that nobody who came later gets ahead.
+func (ts *tries) waitOnce(ctx context.Context, expired <-chan struct{}, again bool) (verdict, error) {
+	e := ts.engine
+	in := true
+	for _, t := range ts.all {
+		in = ts.enter(t, again) && in
+	}
+	if !in {
+		select {
+		case <-expired:
+			return dismissed, nil
+		default:
+			return tryAgain, nil
+		}
+	}
+	for _, t := range ts.all {
+		// Only now is the queue known to have a waiter, which makes its due time exact.
+		e.dueAt(t.queue, t.due)
+	}
+	if e.draining.Load() { // looked at in line, so that Drain either sees the receive or is seen
+		return dismissed, nil
+	}
+	select {
+	case <-ts.bell:
+		return ts.called(), nil
+	case <-expired:
+		return dismissed, nil
+	case <-ctx.Done():
+		return 0, fromStore(fmt.Errorf("wait for messages of %s: %w", ts.all[0].ref, ctx.Err()))
+	}
+}
+
+// enter takes a place in the queue's line, if it has none there; it fails when there were signals since the claim.
+func (ts *tries) enter(t *try, again bool) bool {
+	p, line := &t.place, &t.queue.line
+	if p.standing && p.line == line {
+		return true
+	}
+	ts.withdraw(p) // from the line of a queue that was deleted and created again
+	p.waiter.verdict = ts.bell
+	p.line = line
+	p.standing = line.enter(&p.waiter, t.seen, again)
+	return p.standing
+}
+
+// called finds out which lines had a verdict; one was taken from the bell already.
+func (ts *tries) called() verdict {
+	v := tryAgain
+	heard := 1
+	for _, t := range ts.all {
+		p := &t.place
+		if !p.standing {
+			continue
+		}
+		told := p.line.told(&p.waiter)
+		if told == 0 {
+			continue
+		}
+		if heard--; heard < 0 {
+			<-ts.bell
+		}
+		p.standing, p.woken = false, told == tryAgain
+		if told == dismissed {
+			v = dismissed
+		}
+	}
+	return v
+}
+
+// withdraw gives up a place. A wake that came meanwhile is handed on.
+func (ts *tries) withdraw(p *place) {
+	if p.standing {
+		if told := p.line.withdraw(&p.waiter); told != 0 {
+			<-ts.bell
+			p.woken = told == tryAgain
+		}
+		p.standing = false
+	}
+	if p.woken {
+		p.line.signal()
+		p.woken = false
+	}
+}
+
+// leave gives up all places.
+func (ts *tries) leave() {
+	for _, t := range ts.all {
+		ts.withdraw(&t.place)
+	}
+}
