@@ -41,6 +41,18 @@ func routes(c Config) *surface {
 	s.call(http.MethodPost, "/v1/queues/{q}/nack", s.api.Nack)
 	s.call(http.MethodPost, "/v1/queues/{q}/extend", s.api.Extend)
 	s.call(http.MethodDelete, "/v1/queues/{q}/messages/{receipt}", s.api.Remove)
+	s.call(http.MethodPost, "/v1/queues/{q}/release", s.api.Release)
+
+	s.call(http.MethodGet, "/v1/queues/{q}/messages", s.api.Browse)
+	s.call(http.MethodGet, "/v1/queues/{q}/messages/id/{id}", s.api.Look)
+	s.call(http.MethodPatch, "/v1/queues/{q}/messages/id/{id}", s.api.Reschedule)
+	s.call(http.MethodDelete, "/v1/queues/{q}/messages/id/{id}", s.api.RemoveID)
+	s.call(http.MethodPost, "/v1/queues/{q}/purge", s.api.Purge)
+
+	s.call(http.MethodGet, "/v1/queues/{q}/groups", s.api.Groups)
+	s.call(http.MethodPost, "/v1/queues/{q}/groups/{g}/skip", s.api.SkipGroup)
+	s.call(http.MethodPost, "/v1/queues/{q}/groups/{g}/dead-letter", s.api.BuryGroup)
+	s.call(http.MethodPost, "/v1/queues/{q}/groups/{g}/purge", s.api.PurgeGroup)
 
 	if !c.SeparateAdmin {
 		s.call(http.MethodGet, "/metrics", s.metrics)

@@ -47,6 +47,16 @@ var calls = []struct{ method, path, body, action string }{
 	{"POST", "/v1/queues/q/nack", `{"receipts":["x"]}`, "receive"},
 	{"POST", "/v1/queues/q/extend", `{"receipts":["x"],"visibility":"1s"}`, "receive"},
 	{"DELETE", "/v1/queues/q/messages/x", "", "receive"},
+	{"POST", "/v1/queues/q/release", `{"consumer":"x"}`, "receive"},
+	{"GET", "/v1/queues/q/messages", "", "read"},
+	{"GET", "/v1/queues/q/messages/id/0e4f7a52-5f0c-8d1e-93a4-6c0e1c8f7b21", "", "read"},
+	{"PATCH", "/v1/queues/q/messages/id/0e4f7a52-5f0c-8d1e-93a4-6c0e1c8f7b21", "", "manage"},
+	{"DELETE", "/v1/queues/q/messages/id/0e4f7a52-5f0c-8d1e-93a4-6c0e1c8f7b21", "", "manage"},
+	{"GET", "/v1/queues/q/groups", "", "read"},
+	{"POST", "/v1/queues/q/groups/x/skip", "", "manage"},
+	{"POST", "/v1/queues/q/groups/x/dead-letter", "", "manage"},
+	{"POST", "/v1/queues/q/groups/x/purge", "", "manage"},
+	{"POST", "/v1/queues/q/purge", "", "manage"},
 	{"DELETE", "/v1/queues/q?force=true", "", "manage"},
 }
 

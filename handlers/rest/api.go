@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/dabba-mq/dabba/engine"
@@ -94,7 +93,7 @@ func (a *API) queue(r *http.Request, action string) (engine.Ref, error) {
 // pathValue is a segment of the path, decoded. One that does not decode is left as it is, to be refused as a name.
 func pathValue(r *http.Request, name string) string {
 	v := r.PathValue(name)
-	if !strings.Contains(v, "%") {
+	if r.URL.RawPath == "" { // then the router has looked at the decoded path
 		return v
 	}
 	if decoded, err := url.PathUnescape(v); err == nil {

@@ -23,7 +23,7 @@ var plannedFields = map[reflect.Type][]string{
 func planned(of reflect.Type, field string) bool { return slices.Contains(plannedFields[of], field) }
 
 // plannedPaths are the same for calls.
-var plannedPaths = regexp.MustCompile(`^/v1/(queues/[^/]+/(release|purge|redrive|pause|resume|groups|schedules|messages/id)` +
+var plannedPaths = regexp.MustCompile(`^/v1/(queues/[^/]+/(redrive|pause|resume|schedules)` +
 	`|receive|tasks|topics|transactions)(/|$)|^/console(/|$)`)
 
 // NotFound answers a path that is no route.

@@ -13,6 +13,9 @@ import (
 // parameters are the query parameters of one request, each given at most once.
 type parameters map[string]string
 
+// anything, at the end of a known parameter's name, stands for one or more characters.
+const anything = "<name>"
+
 // query reads the parameters; one that is not among known is refused by name.
 func query(r *http.Request, known ...string) (parameters, error) {
 	if r.URL.RawQuery == "" {
@@ -24,7 +27,7 @@ func query(r *http.Request, known ...string) (parameters, error) {
 	}
 	p := make(parameters, len(values))
 	for name, given := range values {
-		if !slices.Contains(known, name) {
+		if !slices.ContainsFunc(known, func(k string) bool { return isParameter(name, k) }) {
 			return nil, unknownField(name, fmt.Sprintf("The query parameter %q is not known here; this call takes %s.", name, list(known)))
 		}
 		if len(given) > 1 {
@@ -33,6 +36,11 @@ func query(r *http.Request, known ...string) (parameters, error) {
 		p[name] = given[0]
 	}
 	return p, nil
+}
+
+func isParameter(name, known string) bool {
+	prefix, open := strings.CutSuffix(known, anything)
+	return name == known || open && len(name) > len(prefix) && strings.HasPrefix(name, prefix)
 }
 
 func list(names []string) string {
