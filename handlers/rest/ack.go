@@ -9,7 +9,7 @@ import (
 // Ack removes messages that are done with.
 //
 // @Summary Ack messages
-// @Description Removes messages that are done with. Repeating an ack is harmless. A lease that has ended is no obstacle while nobody received the message since; after that the receipt is refused (lease_lost).
+// @Description Removes messages that are done with. Repeating an ack is harmless. A lease that has ended is no obstacle while nobody received the message since; after that, and on a FIFO queue at once, the receipt is refused (lease_lost).
 // @ID ack
 // @Tags messages
 // @Accept json

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -12,6 +13,8 @@ import (
 
 // QueueConfig is a queue's configuration on the wire. What a request leaves out has the default shown.
 type QueueConfig struct {
+	// Keeps the order of each group. The names of such queues end in .fifo, and it cannot be changed.
+	FIFO bool `json:"fifo"`
 	// How long a received message is hidden from others.
 	Visibility Duration `json:"visibility" swaggertype:"string" extensions:"x-duration" example:"30s"`
 	// How long a new message is held back.
@@ -21,11 +24,53 @@ type QueueConfig struct {
 	// The most that body and attributes of one message may have, in bytes; up to 64 MiB.
 	MaxMessageBytes int64 `json:"max_message_bytes" example:"1048576"`
 	// How long a receive stays open while nothing is ready.
-	Wait       Duration   `json:"wait" swaggertype:"string" extensions:"x-duration" example:"0s"`
-	Retry      Retry      `json:"retry"`
-	DeadLetter DeadLetter `json:"dead_letter"`
+	Wait       Duration    `json:"wait" swaggertype:"string" extensions:"x-duration" example:"0s"`
+	Dedup      Dedup       `json:"dedup"`
+	Retry      Retry       `json:"retry"`
+	DeadLetter DeadLetter  `json:"dead_letter"`
+	Limits     QueueLimits `json:"limits"`
+	// Levels of priority: 1 for none, or 10, for priorities from 0 to 9, which comes first.
+	Priorities int `json:"priorities" enums:"1,10" example:"1"`
+	// The wait after which a message counts one level higher, so that none waits for ever; 0 for never.
+	Ageing Duration `json:"ageing" swaggertype:"string" extensions:"x-duration" example:"1m"` //nolint:misspell // the contract spells it so
+	// Lets the groups of the queue take turns, so that a busy one does not hold up the others.
+	Fair bool `json:"fair"`
+	// explicit: a message is done when it is acked (at least once); on_receive: when it is received (at most once).
+	Ack engine.AckMode `json:"ack" swaggertype:"string" enums:"explicit,on_receive" example:"explicit"`
+	// Remembers the timelines of the last 1000 messages that left the queue.
+	History bool `json:"history"`
 	// Free labels.
 	Tags map[string]string `json:"tags,omitzero"`
+}
+
+// Dedup says which messages are duplicates of earlier ones; those are not sent again.
+type Dedup struct {
+	// Tells messages that have no dedup_id apart by their bodies.
+	ContentBased bool `json:"content_based"`
+	// How long a dedup_id is remembered; up to 7 days.
+	Window Duration `json:"window" swaggertype:"string" extensions:"x-duration" example:"5m"`
+	// group: each group has ids of its own.
+	Scope engine.DedupScope `json:"scope" swaggertype:"string" enums:"queue,group" example:"queue"`
+}
+
+// QueueLimits bound a queue; what is left out or 0 is not bounded.
+type QueueLimits struct {
+	// Ready, delayed and leased messages.
+	MaxMessages int64 `json:"max_messages,omitzero" example:"100000"`
+	// The bytes of their bodies and attributes.
+	MaxBytes int64 `json:"max_bytes,omitzero" example:"1073741824"`
+	// What gives way when the queue is full. reject: the send, with 429; block: the send, after it waited for room (as
+	// long as the queue's wait, or 30 s); drop_oldest: older messages, but no leased ones; drop_newest: new ones; sample:
+	// of ten new ones nine, and an older one for the tenth.
+	Overflow engine.Overflow `json:"overflow" swaggertype:"string" enums:"reject,block,drop_oldest,drop_newest,sample" example:"reject"`
+	// Leased messages.
+	MaxInFlight uint32 `json:"max_in_flight,omitzero" example:"500"`
+	// Deliveries a second; a second's worth may come at once.
+	Rate float64 `json:"rate,omitzero" example:"100"`
+	// Leased messages of one group.
+	PerGroupInFlight uint32 `json:"per_group_in_flight,omitzero" example:"10"`
+	// Deliveries a second of one group.
+	PerGroupRate float64 `json:"per_group_rate,omitzero" example:"5"`
 }
 
 // Retry says when a nacked message comes back and how often it may.
@@ -46,10 +91,15 @@ type DeadLetter struct {
 	Queue string `json:"queue,omitzero" example:"orders-dead"`
 	// eager: with the nack or the end of the lease; lazy: with the next receive.
 	When engine.When `json:"when" swaggertype:"string" enums:"eager,lazy" example:"eager"`
+	// Keeps messages whose time to live has ended, as dead, instead of removing them.
+	Expired bool `json:"expired"`
+	// The queues that may have this one as their dead-letter queue; all when it is left out.
+	AllowFrom []string `json:"allow_from,omitzero" example:"orders"`
 }
 
 func configOf(c engine.QueueConfig) QueueConfig {
 	return QueueConfig{
+		FIFO:            c.FIFO,
 		Visibility:      Duration(c.Visibility),
 		Delay:           Duration(c.Delay),
 		Retention:       Duration(c.Retention),
@@ -62,13 +112,38 @@ func configOf(c engine.QueueConfig) QueueConfig {
 			Jitter:      c.Retry.Jitter,
 			MaxReceives: c.Retry.MaxReceives,
 		},
-		DeadLetter: DeadLetter{Queue: c.DeadLetter.Queue, When: c.DeadLetter.When},
+		Dedup: Dedup{
+			ContentBased: c.Dedup.ContentBased,
+			Window:       Duration(c.Dedup.Window),
+			Scope:        c.Dedup.Scope,
+		},
+		DeadLetter: DeadLetter{
+			Queue:     c.DeadLetter.Queue,
+			When:      c.DeadLetter.When,
+			Expired:   c.DeadLetter.Expired,
+			AllowFrom: slices.Clone(c.DeadLetter.AllowFrom),
+		},
+		Limits: QueueLimits{
+			MaxMessages:      c.Limits.MaxMessages,
+			MaxBytes:         c.Limits.MaxBytes,
+			Overflow:         c.Limits.Overflow,
+			MaxInFlight:      c.Limits.MaxInFlight,
+			Rate:             c.Limits.Rate,
+			PerGroupInFlight: c.Limits.PerGroupInFlight,
+			PerGroupRate:     c.Limits.PerGroupRate,
+		},
+		Priorities: c.Priorities,
+		Ageing:     Duration(c.Ageing),
+		Fair:       c.Fair,
+		Ack:        c.Ack,
+		History:    c.History,
 		Tags:       maps.Clone(c.Tags),
 	}
 }
 
 func (c QueueConfig) engine() engine.QueueConfig {
 	return engine.QueueConfig{
+		FIFO:            c.FIFO,
 		Visibility:      time.Duration(c.Visibility),
 		Delay:           time.Duration(c.Delay),
 		Retention:       time.Duration(c.Retention),
@@ -81,7 +156,31 @@ func (c QueueConfig) engine() engine.QueueConfig {
 			Jitter:      c.Retry.Jitter,
 			MaxReceives: c.Retry.MaxReceives,
 		},
-		DeadLetter: engine.DeadLetter{Queue: c.DeadLetter.Queue, When: c.DeadLetter.When},
+		Dedup: engine.Dedup{
+			ContentBased: c.Dedup.ContentBased,
+			Window:       time.Duration(c.Dedup.Window),
+			Scope:        c.Dedup.Scope,
+		},
+		DeadLetter: engine.DeadLetter{
+			Queue:     c.DeadLetter.Queue,
+			When:      c.DeadLetter.When,
+			Expired:   c.DeadLetter.Expired,
+			AllowFrom: c.DeadLetter.AllowFrom,
+		},
+		Limits: engine.Limits{
+			MaxMessages:      c.Limits.MaxMessages,
+			MaxBytes:         c.Limits.MaxBytes,
+			Overflow:         c.Limits.Overflow,
+			MaxInFlight:      c.Limits.MaxInFlight,
+			Rate:             c.Limits.Rate,
+			PerGroupInFlight: c.Limits.PerGroupInFlight,
+			PerGroupRate:     c.Limits.PerGroupRate,
+		},
+		Priorities: c.Priorities,
+		Ageing:     time.Duration(c.Ageing),
+		Fair:       c.Fair,
+		Ack:        c.Ack,
+		History:    c.History,
 		Tags:       c.Tags,
 	}
 }

@@ -15,7 +15,7 @@ import (
 // @Tags queues
 // @Accept json
 // @Produce json
-// @Param q path string true "Queue name: letters, digits, - and _, at most 80"
+// @Param q path string true "Queue name: letters, digits, - and _, and .fifo at the end of a FIFO queue's; at most 80 in all"
 // @Param If-Match header string false "Only if the queue has this ETag; * for one that exists"
 // @Param If-None-Match header string false "* creates the queue only if there is none of this name yet (else 412)"
 // @Param config body QueueConfig false "The configuration"

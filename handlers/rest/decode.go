@@ -134,6 +134,8 @@ func wanted(t reflect.Type) string {
 		return "a whole number"
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return "a whole number, 0 or more"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
 	case reflect.Slice, reflect.Array:
 		return "a list"
 	case reflect.Struct, reflect.Map:

@@ -11,7 +11,7 @@ import (
 // Nack gives messages back, to be delivered again as the retry policy or the request says, or to be dead.
 //
 // @Summary Nack messages
-// @Description Gives messages back. Without a delay the queue's retry policy says when they are delivered again; with "dead" they never are. A lease that has ended is no obstacle while nobody received the message since; after that the receipt is refused (lease_lost). Each item is judged on its own: a delay that means nothing is the result of its item, while unknown fields and values of another JSON type refuse the whole request.
+// @Description Gives messages back. Without a delay the queue's retry policy says when they are delivered again; with "dead" they never are. A lease that has ended is no obstacle while nobody received the message since; after that, and on a FIFO queue at once, the receipt is refused (lease_lost). Each item is judged on its own: a delay that means nothing is the result of its item, while unknown fields and values of another JSON type refuse the whole request.
 // @ID nack
 // @Tags messages
 // @Accept json

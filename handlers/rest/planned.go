@@ -12,12 +12,9 @@ import (
 // plannedFields are fields that the API's contract has and this version does not. Whoever read of one is told so,
 // rather than left to look for a typing mistake.
 var plannedFields = map[reflect.Type][]string{
-	reflect.TypeFor[QueueConfig]():    {"fifo", "dedup", "limits", "priorities", "ageing", "fair", "ack", "history"}, //nolint:misspell // the contract spells it so
-	reflect.TypeFor[DeadLetter]():     {"allow_from", "expired"},
-	reflect.TypeFor[NewMessage]():     {"group", "dedup_id", "priority", "ttl", "transaction"},
-	reflect.TypeFor[SendRequest]():    {"group", "dedup_id", "priority", "ttl", "transaction"},
-	reflect.TypeFor[ReceiveRequest](): {"attempt_id"},
-	reflect.TypeFor[AckRequest]():     {"transaction"},
+	reflect.TypeFor[NewMessage]():  {"transaction"},
+	reflect.TypeFor[SendRequest](): {"transaction"},
+	reflect.TypeFor[AckRequest]():  {"transaction"},
 }
 
 func planned(of reflect.Type, field string) bool { return slices.Contains(plannedFields[of], field) }

@@ -58,7 +58,7 @@ func (p parameters) number(name string) (*int, error) {
 	}
 	n, err := strconv.Atoi(given)
 	if err != nil {
-		return nil, invalid(name, fmt.Sprintf("The query parameter %q must be a whole number.", name))
+		return nil, invalid(name, fmt.Sprintf("The parameter %q must be a whole number.", name))
 	}
 	return &n, nil
 }
@@ -71,7 +71,7 @@ func (p parameters) duration(name string) (*Duration, error) {
 	}
 	d, ok := parseDuration(given)
 	if !ok {
-		return nil, invalid(name, fmt.Sprintf("The query parameter %q must be %s.", name, aDuration))
+		return nil, invalid(name, fmt.Sprintf("The parameter %q must be %s.", name, aDuration))
 	}
 	return new(Duration(d)), nil
 }
@@ -84,7 +84,7 @@ func (p parameters) time(name string) (*time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, given)
 	if err != nil {
-		return nil, invalid(name, fmt.Sprintf("The query parameter %q must be a time such as 2026-11-29T16:50:00Z.", name))
+		return nil, invalid(name, fmt.Sprintf("The parameter %q must be a time such as 2026-11-29T16:50:00Z.", name))
 	}
 	return &t, nil
 }

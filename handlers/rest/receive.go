@@ -17,7 +17,7 @@ const undoTime = 10 * time.Second
 // Receive leases messages, waiting for the first if asked to. What a client hung up on is given back uncounted.
 //
 // @Summary Receive messages
-// @Description Leases up to max messages, oldest first, and waits for the first if there is none. Every field may be a query parameter instead. With Accept: application/octet-stream and max=1 the answer is the message's body, with Dabba-Id, Dabba-Receipt, Dabba-Receives and Dabba-Attr-<name> headers, or 204. Attribute names have no case there, types are left out, and Dabba-Omitted-Attributes counts the attributes that cannot be headers (names or values that are not plain text, names that differ in case alone); JSON has all of them. A client that hangs up before the answer is fully written leases nothing.
+// @Description Leases up to max messages, in the order of the queue (the oldest first, unless it is FIFO, fair or has priorities), and waits for the first if there is none. A queue with ack: on_receive has them acked by that. Every field may be a query parameter instead. With Accept: application/octet-stream and max=1 the answer is the message's body, with Dabba-Id, Dabba-Receipt, Dabba-Receives and Dabba-Attr-<name> headers, or 204. Attribute names have no case there, types are left out, and Dabba-Omitted-Attributes counts the attributes that cannot be headers (names or values that are not plain text, names that differ in case alone); JSON has all of them. A client that hangs up before the answer is fully written leases nothing.
 // @ID receive
 // @Tags messages
 // @Accept json
@@ -27,6 +27,7 @@ const undoTime = 10 * time.Second
 // @Param wait query string false "How long to wait for the first message; defaults to the queue's"
 // @Param visibility query string false "How long the lease lasts; defaults to the queue's"
 // @Param consumer query string false "Free text that names the receiver"
+// @Param attempt_id query string false "Makes the call repeatable: as long as all its messages are leased, a repeat with the same id gives them again, with the same receipts"
 // @Param Prefer header string false "wait=<seconds> is used when no wait is given"
 // @Param request body ReceiveRequest false "What to receive"
 // @Success 200 {object} ReceiveAnswer
@@ -36,6 +37,11 @@ const undoTime = 10 * time.Second
 // @Header 200 {string} Dabba-Sent-At "With a raw body: when it was sent (RFC 3339)"
 // @Header 200 {integer} Dabba-Lease-Token "With a raw body: rises with every delivery"
 // @Header 200 {string} Dabba-Lease-Expires-At "With a raw body: when the lease ends (RFC 3339)"
+// @Header 200 {string} Dabba-Group "With a raw body: its group"
+// @Header 200 {string} Dabba-Dedup-Id "With a raw body: what the sender gave as dedup_id"
+// @Header 200 {integer} Dabba-Priority "With a raw body: its priority, unless that is 0"
+// @Header 200 {string} Dabba-Expires-At "With a raw body: when its time to live ends (RFC 3339)"
+// @Header 200 {integer} Dabba-Sequence "With a raw body: its place in a FIFO queue"
 // @Header 200 {integer} Dabba-Omitted-Attributes "With a raw body: how many attributes have no header"
 // @Success 204 "No message, for a raw body"
 // @Failure 400,401,403,404,413,415,503,507,default {object} problem.Document
@@ -148,11 +154,12 @@ func (a *API) readReceive(w http.ResponseWriter, r *http.Request) (engine.Receiv
 		Wait:       (*time.Duration)(req.Wait),
 		Visibility: (*time.Duration)(req.Visibility),
 		Consumer:   req.Consumer,
+		AttemptID:  req.AttemptID,
 	}, nil
 }
 
 func (req *ReceiveRequest) fromQuery(r *http.Request) error {
-	params, err := query(r, "max", "wait", "visibility", "consumer")
+	params, err := query(r, "max", "wait", "visibility", "consumer", "attempt_id")
 	if err != nil || params == nil {
 		return err
 	}
@@ -161,6 +168,7 @@ func (req *ReceiveRequest) fromQuery(r *http.Request) error {
 		"wait":       req.Wait != nil,
 		"visibility": req.Visibility != nil,
 		"consumer":   req.Consumer != "",
+		"attempt_id": req.AttemptID != "",
 	} {
 		if _, again := params[name]; again && given {
 			return invalid(name, "Give "+name+" in the body or in the query, not in both.")
@@ -183,6 +191,9 @@ func (req *ReceiveRequest) fromQuery(r *http.Request) error {
 	}
 	if consumer, ok := params["consumer"]; ok {
 		req.Consumer = consumer
+	}
+	if id, ok := params["attempt_id"]; ok {
+		req.AttemptID = id
 	}
 	return nil
 }
@@ -236,6 +247,21 @@ func appendMessage(b []byte, d *engine.Delivery) []byte {
 	b = appendTime(append(b, `,"sent_at":`...), d.SentAt)
 	if d.TraceParent != "" {
 		b = appendString(append(b, `,"traceparent":`...), d.TraceParent)
+	}
+	if d.Group != "" {
+		b = appendString(append(b, `,"group":`...), d.Group)
+	}
+	if d.DedupID != "" {
+		b = appendString(append(b, `,"dedup_id":`...), d.DedupID)
+	}
+	if d.Priority > 0 {
+		b = appendUint(append(b, `,"priority":`...), uint64(d.Priority))
+	}
+	if !d.ExpiresAt.IsZero() {
+		b = appendTime(append(b, `,"expires_at":`...), d.ExpiresAt)
+	}
+	if d.Sequence > 0 {
+		b = appendUint(append(b, `,"sequence":`...), d.Sequence)
 	}
 	b = appendUint(append(b, `,"lease":{"token":`...), d.Lease.Token)
 	b = appendTime(append(b, `,"expires_at":`...), d.Lease.ExpiresAt)

@@ -68,12 +68,32 @@ func writeRaw(w http.ResponseWriter, got *engine.Received) error {
 	if d.TraceParent != "" {
 		header.Set(traceHeader, d.TraceParent)
 	}
+	setPlace(header, d)
 	if omitted := setAttributes(header, d.Attributes); omitted > 0 {
 		header.Set(omittedHeader, strconv.Itoa(omitted))
 	}
 	w.WriteHeader(http.StatusOK)
 	_, err := w.Write(d.Body)
 	return err
+}
+
+// setPlace makes headers of what decides when a message is delivered. A group or id that is no header value is left out.
+func setPlace(header http.Header, d *engine.Delivery) {
+	if headerSafe(d.Group) {
+		header.Set("Dabba-Group", d.Group)
+	}
+	if headerSafe(d.DedupID) {
+		header.Set("Dabba-Dedup-Id", d.DedupID)
+	}
+	if d.Priority > 0 {
+		header.Set("Dabba-Priority", strconv.Itoa(d.Priority))
+	}
+	if !d.ExpiresAt.IsZero() {
+		header.Set("Dabba-Expires-At", d.ExpiresAt.UTC().Format(timeFormat))
+	}
+	if d.Sequence > 0 {
+		header.Set("Dabba-Sequence", strconv.FormatUint(d.Sequence, 10))
+	}
 }
 
 // omittedHeader says how many attributes a raw answer leaves out. It does not start like those that carry one.

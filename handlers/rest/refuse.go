@@ -24,6 +24,7 @@ var statuses = map[engine.Code]int{
 	engine.CodeConflict:             http.StatusConflict,
 	engine.CodeLeaseLost:            http.StatusConflict,
 	engine.CodeTooLarge:             http.StatusRequestEntityTooLarge,
+	engine.CodeQueueFull:            http.StatusTooManyRequests,
 	engine.CodeIdempotencyKeyReused: http.StatusUnprocessableEntity,
 	engine.CodeUnavailable:          http.StatusServiceUnavailable,
 	engine.CodeStorageFull:          http.StatusInsufficientStorage,

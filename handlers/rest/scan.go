@@ -12,7 +12,7 @@ import (
 )
 
 // scanSend reads the shape that nearly all sends have: one message or a list of them, each with a text body and
-// perhaps attributes that are plain strings. ok is false for everything else, errors included, which is then left to
+// perhaps attributes that are plain strings, a group, a deduplication id and a priority. ok is false for everything else, errors included, which is then left to
 // the strict decoder; whatever scanSend accepts, the strict decoder reads the same way.
 //
 // It is worth its lines since the decoder is a third of the cost of a send: 1 KiB takes 0.1 µs here and 1.3 µs there.
@@ -95,30 +95,56 @@ func (s *scanner) list() ([]engine.Message, bool) {
 	}
 }
 
-// members reads the rest of a message after its brace: a body and, before or after it, attributes.
+// members reads the rest of a message after its brace: a body and, before or after it, what else is usual.
 func (s *scanner) members(m *engine.Message) bool {
+	var seen struct{ group, dedup, priority bool }
 	for {
+		name, ok := s.text()
+		if !ok || !s.take(':') {
+			return false
+		}
 		switch {
-		case m.Body == nil && s.key("body"):
-			text, ok := s.text()
-			if !ok {
-				return false
-			}
-			m.Body = text
-		case m.Attributes == nil && s.key("attributes"):
-			if !s.attributes(m) {
-				return false
-			}
+		case string(name) == "body" && m.Body == nil:
+			m.Body, ok = s.text()
+		case string(name) == "attributes" && m.Attributes == nil:
+			ok = s.attributes(m)
+		case string(name) == "group" && !seen.group:
+			m.Group, ok = s.string()
+			seen.group = true
+		case string(name) == "dedup_id" && !seen.dedup:
+			m.DedupID, ok = s.string()
+			seen.dedup = true
+		case string(name) == "priority" && !seen.priority:
+			m.Priority, ok = s.digit()
+			seen.priority = true
 		default:
 			return false
 		}
-		if s.take('}') {
+		switch {
+		case !ok:
+			return false
+		case s.take('}'):
 			return m.Body != nil
-		}
-		if !s.take(',') {
+		case !s.take(','):
 			return false
 		}
 	}
+}
+
+// string is a copy of the text.
+func (s *scanner) string() (string, bool) {
+	text, ok := s.text()
+	return string(text), ok
+}
+
+// digit reads a number of one digit. Of a longer one it leaves a rest that nothing takes.
+func (s *scanner) digit() (int, bool) {
+	s.space()
+	if s.i == len(s.b) || s.b[s.i] < '0' || s.b[s.i] > '9' {
+		return 0, false
+	}
+	s.i++
+	return int(s.b[s.i-1] - '0'), true
 }
 
 func (s *scanner) attributes(m *engine.Message) bool {

@@ -14,7 +14,7 @@ import (
 // Send appends one message or many to a queue. An answer means that they are durable.
 //
 // @Summary Send one message or many
-// @Description With Content-Type application/json (or none) the body describes one message, or up to 1000 in "messages"; the answer then has a result for each, in order: a message that is missing or too large, or whose delay, deliver_at or base64 means nothing, is refused alone and the others are sent, while broken JSON, unknown fields and values of another JSON type refuse the whole request. With any other Content-Type the body itself is the message, with attributes in Dabba-Attr-<name> headers, whose names become lower case; body and type are given back as they are on receive. An answer means that the messages are durable.
+// @Description With Content-Type application/json (or none) the body describes one message, or up to 1000 in "messages"; the answer then has a result for each, in order: a message that is missing or too large, or whose delay, deliver_at or base64 means nothing, is refused alone and the others are sent, while broken JSON, unknown fields and values of another JSON type refuse the whole request. With any other Content-Type the body itself is the message, with attributes in Dabba-Attr-<name> headers, whose names become lower case; body and type are given back as they are on receive. An answer means that the messages are durable; a message that is a duplicate by its dedup_id is not sent again and has the id of the first one. A full queue refuses messages (queue_full: 429 for one message, an error in the results of many), waits for room or drops messages, as its limits say.
 // @ID send
 // @Tags messages
 // @Accept json,octet-stream
@@ -24,10 +24,20 @@ import (
 // @Param traceparent header string false "W3C trace context, handed back on receive"
 // @Param delay query string false "For a raw body: holds the message back for this long"
 // @Param deliver_at query string false "For a raw body: holds the message back until then (RFC 3339)"
+// @Param group query string false "For a raw body: what the message belongs to"
+// @Param dedup_id query string false "For a raw body: the deduplication id"
+// @Param priority query int false "For a raw body: from 0 to 9, which comes first"
+// @Param ttl query string false "For a raw body: how long from now the message may be delivered"
+// @Param Dabba-Group header string false "The same as group"
+// @Param Dabba-Dedup-Id header string false "The same as dedup_id"
+// @Param Dabba-Priority header int false "The same as priority"
+// @Param Dabba-Ttl header string false "The same as ttl"
+// @Param Dabba-Delay header string false "The same as delay"
+// @Param Dabba-Deliver-At header string false "The same as deliver_at"
 // @Param message body SendRequest true "The message, or the messages"
 // @Success 200 {object} SendAnswer "The message is durable; or, with messages, the result of each"
 // @Success 299 {object} SendManyAnswer
-// @Failure 400,401,403,404,413,415,422,503,507,default {object} problem.Document
+// @Failure 400,401,403,404,413,415,422,429,503,507,default {object} problem.Document
 // @Security bearer
 // @Router /v1/queues/{q}/messages [post]
 func (a *API) Send(w http.ResponseWriter, r *http.Request) error {
@@ -60,7 +70,11 @@ func (a *API) Send(w http.ResponseWriter, r *http.Request) error {
 			messages[i].TraceParent = trace
 		}
 	}
-	sent, err := a.engine.Send(r.Context(), ref, engine.SendRequest{Messages: messages, Key: key})
+	sent, err := a.engine.Send(r.Context(), ref, engine.SendRequest{
+		Messages: messages, Key: key,
+		// The deadline under which the request was read would end a longer wait.
+		Waits: func() { _ = http.NewResponseController(w).SetReadDeadline(time.Time{}) },
+	})
 	if err != nil {
 		return err
 	}
@@ -134,7 +148,8 @@ func decodeSend(body []byte) (messages []engine.Message, many bool, err error) {
 }
 
 func (m *NewMessage) empty() bool {
-	return m.Body == nil && m.BodyBase64 == nil && m.Attributes == nil && m.Delay == nil && m.DeliverAt == nil
+	return m.Body == nil && m.BodyBase64 == nil && m.Attributes == nil && m.Delay == nil && m.DeliverAt == nil &&
+		m.Group == "" && m.DedupID == "" && m.Priority == 0 && m.TTL == nil
 }
 
 // engine is the message as the engine takes it, refused if need be; at is where it stands in the request.
@@ -147,6 +162,10 @@ func (m *NewMessage) engine(at string) engine.Message {
 		Attributes: m.Attributes,
 		Delay:      (*time.Duration)(m.Delay),
 		DeliverAt:  m.DeliverAt,
+		Group:      m.Group,
+		DedupID:    m.DedupID,
+		Priority:   m.Priority,
+		TTL:        (*time.Duration)(m.TTL),
 	}
 	switch {
 	case m.Body != nil && m.BodyBase64 != nil:
@@ -166,7 +185,7 @@ func sentOne(w http.ResponseWriter, sent engine.SendAnswer) error {
 	}
 	out := newAnswer()
 	defer out.release()
-	out.bytes = appendSent(append(out.bytes, '{'), one.ID, sent.Duplicate)
+	out.bytes = appendSent(out.bytes, &one, sent.Duplicate)
 	_ = out.send(w, http.StatusOK) // a client that is gone repeats with its key
 	return nil
 }
@@ -175,15 +194,14 @@ func sentMany(w http.ResponseWriter, sent engine.SendAnswer) error {
 	out := newAnswer()
 	defer out.release()
 	b := append(out.bytes, `{"results":[`...)
-	for i, o := range sent.Outcomes {
+	for i := range sent.Outcomes {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, '{')
-		if o.Err != nil {
-			b = append(appendItemError(b, o.Err), '}')
+		if o := &sent.Outcomes[i]; o.Err != nil {
+			b = append(appendItemError(append(b, '{'), o.Err), '}')
 		} else {
-			b = appendSent(b, o.ID, sent.Duplicate)
+			b = appendSent(b, o, sent.Duplicate)
 		}
 	}
 	b = append(b, ']')
@@ -195,10 +213,18 @@ func sentMany(w http.ResponseWriter, sent engine.SendAnswer) error {
 	return nil
 }
 
-// appendSent appends the rest of an object that holds an id.
-func appendSent(b []byte, id engine.MessageID, duplicate bool) []byte {
-	b = appendID(append(b, `"id":`...), id)
-	if duplicate {
+// appendSent appends what became of a message that was not refused; repeat says that it is the outcome of an earlier
+// request.
+func appendSent(b []byte, o *engine.SendOutcome, repeat bool) []byte {
+	if o.Dropped {
+		b = append(b, `{"dropped":true`...)
+	} else {
+		b = appendID(append(b, `{"id":`...), o.ID)
+	}
+	if o.Sequence > 0 {
+		b = appendUint(append(b, `,"sequence":`...), o.Sequence)
+	}
+	if o.Duplicate || repeat {
 		b = append(b, `,"duplicate":true`...)
 	}
 	return append(b, '}')

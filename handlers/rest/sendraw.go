@@ -16,29 +16,59 @@ const attributeHeader = "Dabba-Attr-"
 
 // rawMessage makes the request body, as it is, a message. It shares memory with the body.
 func rawMessage(r *http.Request, body []byte) ([]engine.Message, error) {
-	params, err := query(r, "delay", "deliver_at")
-	if err != nil {
+	m := engine.Message{Body: body, ContentType: r.Header.Get("Content-Type")}
+	var err error
+	if m.Attributes, err = headerAttributes(r.Header); err != nil {
 		return nil, err
 	}
+	params, err := rawSettings(r)
+	if err != nil || params == nil {
+		return []engine.Message{m}, err
+	}
+	m.Group, m.DedupID = params["group"], params["dedup_id"]
 	delay, err := params.duration("delay")
 	if err != nil {
 		return nil, err
 	}
-	at, err := params.time("deliver_at")
+	if m.DeliverAt, err = params.time("deliver_at"); err != nil {
+		return nil, err
+	}
+	ttl, err := params.duration("ttl")
 	if err != nil {
 		return nil, err
 	}
-	attributes, err := headerAttributes(r.Header)
+	m.Delay, m.TTL = (*time.Duration)(delay), (*time.Duration)(ttl)
+	if n, err := params.number("priority"); err != nil {
+		return nil, err
+	} else if n != nil {
+		m.Priority = *n
+	}
+	return []engine.Message{m}, nil
+}
+
+// rawSettings are what goes with a raw body, by the names it has in JSON: query parameters, or headers with Dabba- before
+// the name. They are nil when there are none.
+func rawSettings(r *http.Request) (parameters, error) {
+	names := [...]string{"delay", "deliver_at", "group", "dedup_id", "priority", "ttl"}
+	headers := [len(names)]string{"Dabba-Delay", "Dabba-Deliver-At", "Dabba-Group", "Dabba-Dedup-Id", "Dabba-Priority", "Dabba-Ttl"}
+	params, err := query(r, names[:]...)
 	if err != nil {
 		return nil, err
 	}
-	return []engine.Message{{
-		Body:        body,
-		ContentType: r.Header.Get("Content-Type"),
-		Attributes:  attributes,
-		Delay:       (*time.Duration)(delay),
-		DeliverAt:   at,
-	}}, nil
+	for i, name := range names {
+		given, ok := r.Header[headers[i]]
+		if !ok {
+			continue
+		}
+		if _, again := params[name]; again || len(given) > 1 {
+			return nil, invalid(name, fmt.Sprintf("Give %s once, as a query parameter or in the header %s.", name, headers[i]))
+		}
+		if params == nil {
+			params = make(parameters)
+		}
+		params[name] = given[0]
+	}
+	return params, nil
 }
 
 // headerAttributes are in the order of their names, since headers have none.

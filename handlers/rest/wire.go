@@ -50,15 +50,30 @@ type NewMessage struct {
 	Delay *Duration `json:"delay,omitzero" swaggertype:"string" extensions:"x-duration" example:"30s"`
 	// Holds the message back until then; the later of the two counts.
 	DeliverAt *time.Time `json:"deliver_at,omitzero" format:"date-time" example:"2026-11-29T16:50:00Z"`
+	// What the message belongs to: a FIFO queue keeps the order of each group, in a fair one groups take turns. At most
+	// 128 bytes.
+	Group string `json:"group,omitzero" example:"customer-42"`
+	// Makes the message a duplicate of one that was sent with the same id within the queue's window. At most 128 bytes.
+	DedupID string `json:"dedup_id,omitzero" example:"order-1234"`
+	// From 0 to 9, which comes first, for a queue with priorities.
+	Priority int `json:"priority,omitzero" example:"5"`
+	// How long from now the message may be delivered.
+	TTL *Duration `json:"ttl,omitzero" swaggertype:"string" extensions:"x-duration" example:"1h"`
 
 	fault fault
 }
 
 // SendAnswer is the answer to one message.
 type SendAnswer struct {
-	ID string `json:"id" validate:"required" example:"0e4f7a52-5f0c-8d1e-93a4-6c0e1c8f7b21"`
-	// The idempotency key was used before; this is what happened then.
+	// The message's id; of a duplicate that of the first one. Absent if it was dropped.
+	ID string `json:"id,omitzero" example:"0e4f7a52-5f0c-8d1e-93a4-6c0e1c8f7b21"`
+	// The message's place in a FIFO queue.
+	Sequence uint64 `json:"sequence,omitzero" example:"17"`
+	// The idempotency key was used before, and this is what happened then; or the message is a duplicate of an earlier one
+	// and was not sent again.
 	Duplicate bool `json:"duplicate,omitzero"`
+	// The queue is full, and its overflow says to pass over new messages: this one was not sent.
+	Dropped bool `json:"dropped,omitzero"`
 }
 
 // SendManyAnswer has a result for each message, in order.
@@ -69,9 +84,8 @@ type SendManyAnswer struct {
 
 // SendResult is the id of an accepted message, or why it was refused.
 type SendResult struct {
-	ID        string     `json:"id,omitzero"`
-	Duplicate bool       `json:"duplicate,omitzero"`
-	Error     *ItemError `json:"error,omitzero"`
+	SendAnswer
+	Error *ItemError `json:"error,omitzero"`
 }
 
 // ItemError says why one item of a request was refused.
@@ -91,6 +105,9 @@ type ReceiveRequest struct {
 	Visibility *Duration `json:"visibility,omitzero" swaggertype:"string" extensions:"x-duration" example:"30s"`
 	// Free text that names the receiver.
 	Consumer string `json:"consumer,omitzero" example:"worker-7"`
+	// Makes the call repeatable for 5 minutes: as long as all its messages are leased, a repeat with the same id gives them
+	// again, with the same receipts. At most 128 bytes.
+	AttemptID string `json:"attempt_id,omitzero" example:"worker-7-000123"`
 }
 
 // ReceiveAnswer holds the leased messages, oldest first; none is not an error.
@@ -113,7 +130,16 @@ type Message struct {
 	Receives    uint32    `json:"receives" validate:"required" example:"1"`
 	SentAt      time.Time `json:"sent_at" validate:"required" format:"date-time"`
 	TraceParent string    `json:"traceparent,omitzero"`
-	Lease       Lease     `json:"lease" validate:"required"`
+	Group       string    `json:"group,omitzero" example:"customer-42"`
+	// What the sender gave as dedup_id.
+	DedupID string `json:"dedup_id,omitzero" example:"order-1234"`
+	// Absent for 0.
+	Priority int `json:"priority,omitzero" example:"5"`
+	// When its time to live ends.
+	ExpiresAt *time.Time `json:"expires_at,omitzero" format:"date-time"`
+	// Its place in a FIFO queue.
+	Sequence uint64 `json:"sequence,omitzero" example:"17"`
+	Lease    Lease  `json:"lease" validate:"required"`
 	// Set for a message that came from another queue as a dead letter.
 	Origin *Origin `json:"origin,omitzero"`
 }
