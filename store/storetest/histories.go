@@ -32,9 +32,9 @@ func histories(t *testing.T, h Harness) {
 func compare(t *testing.T, h Harness, calls []call) ([]string, error) {
 	t.Helper()
 	clock := NewClock()
-	tested := &side{store: h.Open(t, clock)}
+	tested := &side{store: h.Open(t, clock), numbers: make(map[claimID]int)}
 	tested.reopen = func() { tested.store = h.Reopen(t, tested.store) }
-	reference := &side{store: newPlain(clock), reopen: func() {}}
+	reference := &side{store: newPlain(clock), reopen: func() {}, numbers: make(map[claimID]int)}
 	defer func() {
 		for _, s := range []*side{tested, reference} {
 			if err := s.store.Close(); err != nil {
@@ -46,7 +46,7 @@ func compare(t *testing.T, h Harness, calls []call) ([]string, error) {
 	var log []string
 	for _, c := range append(calls, ending()...) {
 		name, do := w.prepare(c)
-		got, want := do(tested), do(reference)
+		got, want := tested.answer(do), reference.answer(do)
 		log = append(log, fmt.Sprintf("  %s = %s", name, want))
 		if got != want {
 			return log, fmt.Errorf("%s: got\n    %s\nwant\n    %s", name, got, want)
@@ -60,10 +60,23 @@ func compare(t *testing.T, h Harness, calls []call) ([]string, error) {
 type side struct {
 	store     store.Store
 	reopen    func()
-	tokens    []store.Token    // by number of claim
+	tokens    []store.Token // by number of claim
+	numbers   map[claimID]int
 	revisions []store.Revision // by number of put
-	// claimed is what the last call handed out.
+	// claimed is what the last call handed out, under the claim with that number; sent is the last message it sent.
 	claimed []store.Delivery
+	claim   int
+	sent    store.Seq
+}
+
+// answer carries a call out and returns its answer as text.
+func (s *side) answer(do doer) string {
+	s.claimed, s.sent = nil, 0
+	got, err := do(s)
+	if err != nil {
+		return kindOf(err)
+	}
+	return fmt.Sprintf("%+v", got)
 }
 
 // shorten leaves out calls as long as the rest still fails.
