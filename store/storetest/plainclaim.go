@@ -100,7 +100,7 @@ func (q *plainQueue) lease(m *plainMessage, token store.Token, consumer string, 
 // deliver is what a receiver sees of a message.
 func (m *plainMessage) deliver() store.Delivery {
 	d := m.Delivery
-	d.Receives = d.Entered
+	d.Payload, d.Receives = slices.Clone(d.Payload), d.Entered
 	if d.Origin != nil {
 		d.Receives += d.Origin.Receives
 	}

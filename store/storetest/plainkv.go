@@ -13,6 +13,7 @@ func (s *plain) Get(_ context.Context, key string) (store.Pair, error) {
 	if !there {
 		return p, store.ErrNotFound
 	}
+	p.Value = slices.Clone(p.Value)
 	return p, nil
 }
 
@@ -37,6 +38,7 @@ func (s *plain) List(_ context.Context, prefix, after string, limit int) ([]stor
 	var list []store.Pair
 	for key, p := range s.keys {
 		if strings.HasPrefix(key, prefix) && key > after {
+			p.Value = slices.Clone(p.Value)
 			list = append(list, p)
 		}
 	}
