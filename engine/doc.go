@@ -17,7 +17,16 @@
 //   - ack: done, remove it. nack: not done, deliver it again later. extend: let the lease end later.
 //   - retry policy: how long a nacked message stays away. Its delay is also called the backoff.
 //   - dead-letter queue: where dead messages of a queue are moved. A dead message without one is parked.
-//   - retention: how long a message may stay ready or dead.
+//   - retention: how long a message may stay in its queue once it was available.
+//   - FIFO queue: one that keeps the order of each group and never has two holders in one. Its messages have sequences.
+//   - group: what a message belongs to. FIFO queues keep the order of each, fair queues let them take turns.
+//   - deduplication id: what makes a message a duplicate of an earlier one with the same, for the length of a window.
+//   - priority: how urgent a message is, from 0 to 9. Ageing lets one that waits count as more urgent.
+//   - time to live: how long from its sending a message may be delivered.
+//   - limits: bounds of what a queue holds and of what it delivers. A queue at one of the first is full.
+//   - overflow: what happens when a queue is full: the send is refused or waits for room (blocks), or messages are dropped.
+//   - on receive: acked by being received, so delivered at most once.
+//   - attempt: one receive that may be repeated, known by an id that its client chose.
 //   - wait: how long a receive stays open while nothing is ready. A waiter is such a receive.
 //   - idempotency key: a name a client gives one send so that it may repeat it.
 //   - bury: to move dead messages to their dead-letter queue.
@@ -31,6 +40,9 @@
 // waiter; one that claims while more is ready wakes the next; one that gives up hands its wake on. What becomes ready
 // through time alone is announced by the clock: one goroutine with one timer over the waiters' deadlines and the
 // queues' due times. There is no goroutine and no timer per queue or waiter.
+//
+// Sends to a full queue that blocks wait in a line of their own, its room: whatever removes messages signals it. They
+// also look now and then by themselves, since another engine on the same store may have made room.
 //
 // # Goroutines
 //
