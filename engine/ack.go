@@ -21,7 +21,7 @@ func (e *Engine) Ack(ctx context.Context, ref Ref, receipts []string) ([]ItemRes
 		return nil, err
 	}
 	_, lost := d.refuse(store.Settled, store.Gone)
-	tell(e.events.Acked, ref, d.queue.acked(d.outcomes))
+	tell(e.events.Acked, ref, e.acked(d.queue, d.outcomes))
 	tell(e.events.LeaseLost, ref, lost)
 	return d.results, nil
 }

@@ -91,10 +91,11 @@ func (q *queue) freed() {
 }
 
 // acked is freed for outcomes of a settlement that was to remove messages.
-func (q *queue) acked(outcomes []store.Outcome) int {
+func (e *Engine) acked(q *queue, outcomes []store.Outcome) int {
 	n := count(outcomes, store.Settled)
 	if n > 0 {
 		q.freed()
 	}
+	e.countAcked(q, n)
 	return n
 }

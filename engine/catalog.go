@@ -42,6 +42,8 @@ type queue struct {
 	listed bool
 
 	setup atomic.Pointer[setup]
+	// numbers are nil until something happens.
+	numbers atomic.Pointer[numbers]
 }
 
 func (c *catalog) init() {

@@ -40,21 +40,34 @@ func (e *Engine) bury(ctx context.Context, q *queue) {
 	}
 }
 
-// moveDead takes the turn of the target's name, so that the target is not deleted between a look that found it empty
-// and its drop. Those who wait for the turn find their messages moved by the one before.
+// moveDead moves nothing if the queue's choice of a dead-letter queue has changed, which brings the janitor.
 func (e *Engine) moveDead(ctx context.Context, q, to *queue) (store.MoveResult, error) {
-	release, err := e.catalog.turn(ctx, to.ref)
-	if err != nil {
-		return store.MoveResult{}, err
+	same := func() bool {
+		now, ok := e.catalog.deadLetterQueue(q)
+		return ok && now == to
 	}
-	defer release()
-	if now, ok := e.catalog.deadLetterQueue(q); !ok || now != to {
-		return store.MoveResult{}, nil // changed meanwhile, which brings the janitor
-	}
-	return e.store.Move(ctx, store.MoveParams{
-		Source: q.id, Target: to.id, Label: q.ref.Name,
+	res, _, err := e.moveInto(ctx, q, to, same, store.MoveParams{
 		Select: store.Selection{States: store.StateDead}, Limit: buryLimit,
 	})
+	return res, err
+}
+
+// moveInto moves within the turn of the target's name, so that the target is not deleted between a look that found it
+// empty and its drop. Those who wait for the turn find their messages moved by the one before. Nothing is moved unless
+// it still holds then that the messages are to go there.
+func (e *Engine) moveInto(ctx context.Context, q, to *queue, still func() bool, p store.MoveParams) (res store.MoveResult, held bool, err error) {
+	release, err := e.catalog.turn(ctx, to.ref)
+	if err != nil {
+		return store.MoveResult{}, false, err
+	}
+	defer release()
+	if !still() {
+		return store.MoveResult{}, false, nil
+	}
+	p.Source, p.Target, p.Label = q.id, to.id, q.ref.Name
+	res, err = e.store.Move(ctx, p)
+	e.countIn(to, res.Moved)
+	return res, true, err
 }
 
 // buryNow is bury for a call that has just made messages dead: they are in their dead-letter queue when it answers.

@@ -82,6 +82,7 @@ func (e *Engine) visit(ctx context.Context, q *queue) {
 		return
 	}
 	e.dueIn(q, res.NextDue)
+	e.countExpired(q, res.Expired)
 	tell(e.events.Expired, q.ref, res.Expired)
 	tell(e.events.Died, q.ref, res.Lapsed)
 	if res.Dead > 0 {

@@ -24,6 +24,7 @@ func (e *Engine) Nack(ctx context.Context, ref Ref, items []NackItem) ([]ItemRes
 		return nil, err
 	}
 	done, lost := d.refuse(store.Settled, store.Died)
+	e.countReturned(d.queue, done)
 	tell(e.events.Nacked, ref, done)
 	tell(e.events.LeaseLost, ref, lost)
 	e.buryNow(ctx, d.queue, d.died(items))

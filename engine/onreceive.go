@@ -29,7 +29,7 @@ func (r *Received) settle(ctx context.Context, s *setup) error {
 		}
 	}
 	r.claimed.Messages, r.kept = mine, true
-	tell(r.engine.events.Acked, r.queue.ref, r.queue.acked(outcomes))
+	tell(r.engine.events.Acked, r.queue.ref, r.engine.acked(r.queue, outcomes))
 	return nil
 }
 

@@ -21,8 +21,9 @@ type Received struct {
 }
 
 // Receive leases up to Max ready messages, in the order of the queue, and waits for the first if there is none. An
-// empty answer is not an error. With [AckOnReceive] the messages are gone when it returns; acking them is harmless. When ctx ends before it returns, nothing is leased and nothing is counted. A client that never gets
-// the whole answer is the caller's to find out: see [Received.Undo].
+// empty answer is not an error. With [AckOnReceive] the messages are gone when it returns; acking them is harmless. When
+// ctx ends before it returns, nothing is leased and nothing is counted. A client that never gets the whole answer is the
+// caller's to find out: see [Received.Undo].
 func (e *Engine) Receive(ctx context.Context, ref Ref, req ReceiveRequest) (*Received, error) {
 	if req.Max == 0 {
 		req.Max = 1
@@ -121,7 +122,11 @@ func (t *try) claimed(ctx context.Context, visibility time.Duration) {
 	if t.got.Ready || visibility == 0 && !t.empty() {
 		q.line.signal()
 	}
+	if !t.got.Repeated {
+		e.countOut(q, t.got.Messages, t.got.Deadline.Add(-visibility))
+	}
 	if t.got.Expired > 0 {
+		e.countExpired(q, t.got.Expired)
 		tell(e.events.Expired, q.ref, t.got.Expired)
 	}
 	if t.got.Expired > 0 || t.got.Died > 0 {
@@ -259,7 +264,9 @@ func (e *Engine) giveBack(ctx context.Context, q *queue, items []store.SettleIte
 		res, err := e.store.Settle(ctx, store.SettleParams{Queue: q.id, Revision: uint64(s.revision), Items: items})
 		if err == nil {
 			e.dueIn(q, res.NextDue)
-			tell(e.events.Undone, q.ref, count(res.Outcomes, store.Settled))
+			undone := count(res.Outcomes, store.Settled)
+			e.countReturned(q, undone)
+			tell(e.events.Undone, q.ref, undone)
 			return nil
 		}
 		if !isStale(err) || reloads == maxReloads {

@@ -144,6 +144,8 @@ func (e *Engine) tellSent(q *queue, o outgoing, res store.SendResult) {
 	if accepted > 0 && e.events.Sent != nil {
 		e.events.Sent(q.ref, accepted, bytes)
 	}
+	e.countIn(q, accepted)
+	e.countDropped(q, others[store.Dropped]+res.Evicted)
 	tell(e.events.Deduplicated, q.ref, others[store.Duplicate])
 	tell(e.events.Shed, q.ref, others[store.Dropped]+res.Evicted)
 	tell(e.events.Refused, q.ref, others[store.Refused])

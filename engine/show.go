@@ -24,6 +24,7 @@ func (e *Engine) show(ctx context.Context, q *queue) (Queue, error) {
 			e.dueIn(q, stats.NextDue)
 			shown := shown(q.ref, s, stats)
 			shown.Paused = s.pause.at(e.clock.now())
+			shown.Numbers = q.numbers.Load().read(e.clock.moment(), shown.Counts)
 			return shown, nil
 		}
 		if !isStale(err) || reloads == maxReloads {

@@ -219,6 +219,7 @@ type Queue struct {
 	Paused Pause
 	// OldestAge is the age of the oldest ready message since it first became available; negative when none is.
 	OldestAge time.Duration
+	Numbers   Numbers
 }
 
 // Counts are exact, durable and agree with one another.
