@@ -25,6 +25,11 @@ func TestPayloadFormat(t *testing.T) {
 	if got := hex.EncodeToString(encode(&m)); got != want {
 		t.Errorf("payload: got %s, want %s", got, want)
 	}
+	m.DedupID = "di"
+	const withID = "02" + "026374" + "027470" + "026469" + "01" + "016e" + "027479" + "0376616c" + "626f6479"
+	if got := hex.EncodeToString(encode(&m)); got != withID {
+		t.Errorf("payload with a deduplication id: got %s, want %s", got, withID)
+	}
 }
 
 func TestReceiptFormat(t *testing.T) {
@@ -37,31 +42,60 @@ func TestReceiptFormat(t *testing.T) {
 
 func TestRecordFormat(t *testing.T) {
 	t.Parallel()
-	const written = `{"version":1,"id":"18446744073709551615","visibility":30000000000,"delay":1000000000,` +
-		`"retention":345600000000000,"max_message_bytes":1048576,"wait":2000000000,` +
-		`"retry":{"policy":"exponential","base":1000000000,"cap":300000000000,"jitter":"full","max_receives":3},` +
-		`"dead_letter":{"queue":"grave","when":"lazy"},"tags":{"k":"v"}}`
+	const (
+		base = `"id":"18446744073709551615","visibility":30000000000,"delay":1000000000,` +
+			`"retention":345600000000000,"max_message_bytes":1048576,"wait":2000000000,` +
+			`"retry":{"policy":"exponential","base":1000000000,"cap":300000000000,"jitter":"full","max_receives":3},`
+		first  = `{"version":1,` + base + `"dead_letter":{"queue":"grave","when":"lazy"},"tags":{"k":"v"}}`
+		second = `{"version":2,` + base + `"dead_letter":{"queue":"grave","when":"lazy"},"tags":{"k":"v"},` +
+			`"dedup":{"window":300000000000,"scope":"queue"},"limits":{"overflow":"reject"},` +
+			`"priorities":1,"ageing":60000000000,"ack":"explicit"}`
+		whole = `{"version":2,` + base + `"dead_letter":{"queue":"grave","when":"lazy","expired":true,"allow_from":[]},` +
+			`"tags":{"k":"v"},"fifo":true,"dedup":{"content_based":true,"window":1000000000,"scope":"group"},` +
+			`"limits":{"max_messages":1,"max_bytes":2,"overflow":"sample","max_in_flight":3,"per_group_in_flight":4,` +
+			`"rate":0.5,"per_group_rate":6},"priorities":10,"ageing":0,"fair":true,"ack":"on_receive","history":true,` +
+			`"paused":{"produce":true,"consume":true,"until":"2026-11-29T16:50:00Z"}}`
+		id = store.QueueID(1<<64 - 1)
+	)
 	c := DefaultConfig()
 	c.Delay, c.Wait, c.Retry.MaxReceives = time.Second, 2*time.Second, 3
 	c.DeadLetter, c.Tags = DeadLetter{Queue: "grave", When: Lazy}, map[string]string{"k": "v"}
-	const id = store.QueueID(1<<64 - 1)
-	got, err := encodeRecord(record{id: id, config: c})
-	if err != nil || string(got) != written {
-		t.Errorf("record: got %s, %v, want %s", got, err, written)
+	all := c.clone()
+	all.FIFO, all.Fair, all.Ack, all.History = true, true, AckOnReceive, true
+	all.DeadLetter.Expired, all.DeadLetter.AllowFrom = true, []string{}
+	all.Dedup = Dedup{ContentBased: true, Window: time.Second, Scope: ScopeGroup}
+	all.Limits = Limits{
+		MaxMessages: 1, MaxBytes: 2, Overflow: OverflowSample, MaxInFlight: 3, PerGroupInFlight: 4, Rate: 0.5, PerGroupRate: 6,
 	}
-	r, err := decodeRecord(store.Pair{Key: "q/t/n", Value: []byte(written), Revision: 9})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(c, r.config); diff != "" || r.id != id || r.revision != 9 {
-		t.Errorf("record read again: id %d, revision %d, config (-want +got):\n%s", r.id, r.revision, diff)
+	all.Priorities, all.Ageing = 10, 0
+	until := Pause{Produce: true, Consume: true, Until: time.Date(2026, 11, 29, 16, 50, 0, 0, time.UTC)}
+	for _, f := range []struct {
+		text    string
+		written bool
+		config  QueueConfig
+		pause   Pause
+	}{{first, false, c, Pause{}}, {second, true, c, Pause{}}, {whole, true, all, until}} {
+		r, err := decodeRecord(store.Pair{Key: "q/t/n", Value: []byte(f.text), Revision: 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := record{id: id, config: f.config, pause: f.pause, revision: 9}
+		if diff := cmp.Diff(want, r, cmp.AllowUnexported(record{})); diff != "" {
+			t.Errorf("record %s (-want +got):\n%s", f.text, diff)
+		}
+		if !f.written {
+			continue
+		}
+		if got, err := encodeRecord(r); err != nil || string(got) != f.text {
+			t.Errorf("record: got  %s, %v\nwant %s", got, err, f.text)
+		}
 	}
 }
 
 func TestRecordsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]error{
-		`{"version":2}`: store.ErrVersion,
+		`{"version":3}`: store.ErrVersion,
 		`{}`:            store.ErrVersion,
 		`{"version":`:   store.ErrCorrupt,
 		``:              store.ErrCorrupt,
@@ -81,7 +115,7 @@ func TestOpenRefusesWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	for key, value := range map[string]string{
 		secretKey: "\x02" + strings.Repeat("s", secretSize-1),
-		"q/t/n":   `{"version":2}`,
+		"q/t/n":   `{"version":3}`,
 	} {
 		s := memory.New(memory.Options{Now: time.Now})
 		if _, err := s.Put(t.Context(), key, []byte(value), store.AnyRevision); err != nil {

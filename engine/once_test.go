@@ -49,6 +49,11 @@ func TestOnceTellsRequestsApart(t *testing.T) {
 		{Messages: []Message{{Body: []byte("ab"), Delay: &second}}},
 		{Messages: []Message{{Body: []byte("ab"), Delay: &minute}}},
 		{Messages: []Message{{Body: []byte("ab"), DeliverAt: &at}}},
+		{Messages: []Message{{Body: []byte("ab"), Group: "g"}}},
+		{Messages: []Message{{Body: []byte("ab"), DedupID: "g"}}},
+		{Messages: []Message{{Body: []byte("ab"), Priority: 1}}},
+		{Messages: []Message{{Body: []byte("ab"), TTL: &second}}},
+		{Messages: []Message{{Body: []byte("ab"), TTL: &minute}}},
 	}
 	seen := make(map[[16]byte]int)
 	for i, r := range requests {

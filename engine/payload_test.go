@@ -17,6 +17,7 @@ func TestPayloadKeepsMessage(t *testing.T) {
 	for name, m := range map[string]Message{
 		"empty":   {},
 		"body":    {Body: []byte("hello")},
+		"id":      {Body: []byte("hello"), DedupID: "d", ContentType: "text/plain"},
 		"headers": {Body: []byte{0, 1}, ContentType: "image/jpeg", TraceParent: "00-ab-cd-01"},
 		"attributes": {Attributes: []Attribute{
 			{Name: "b", Type: "Binary", Value: []byte{0xff}},
@@ -35,7 +36,7 @@ func TestPayloadKeepsMessage(t *testing.T) {
 			if err := decodePayload(p, &d); err != nil {
 				t.Fatalf("decodePayload(%.20x): %v", p, err)
 			}
-			got := Message{Body: d.Body, ContentType: d.ContentType, Attributes: d.Attributes, TraceParent: d.TraceParent}
+			got := Message{Body: d.Body, ContentType: d.ContentType, Attributes: d.Attributes, TraceParent: d.TraceParent, DedupID: d.DedupID}
 			if m.Body == nil {
 				m.Body = []byte{}
 			}

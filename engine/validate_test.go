@@ -11,6 +11,8 @@ func TestMessagesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", MaxAttributeNameBytes+1)
 	tooLong, negative := MaxDuration+1, -time.Second
+	short, plain := time.Duration(1), DefaultConfig()
+	plain.MaxMessageBytes = 1
 	farAway := time.Date(lastYear+1, 1, 1, 0, 0, 0, 0, time.UTC)
 	many := make([]Attribute, MaxAttributes+1)
 	for i := range many {
@@ -21,6 +23,14 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		m     Message
 		field string
 	}{
+		"group too long":              {Message{Group: strings.Repeat("g", MaxIDBytes+1)}, "group"},
+		"group with line feed":        {Message{Group: "a\nb"}, "group"},
+		"deduplication id too long":   {Message{DedupID: strings.Repeat("d", MaxIDBytes+1)}, "dedup_id"},
+		"deduplication id not UTF-8":  {Message{DedupID: "\xff"}, "dedup_id"},
+		"no time to live":             {Message{TTL: &negative}, "ttl"},
+		"too short a time to live":    {Message{TTL: &short}, "ttl"},
+		"endless time to live":        {Message{TTL: &tooLong}, "ttl"},
+		"priority where there is one": {Message{Priority: 1}, "priority"},
 		"content type too long":       {Message{ContentType: long}, "content_type"},
 		"content type with line feed": {Message{ContentType: "a\nb"}, "content_type"},
 		"content type not UTF-8":      {Message{ContentType: "\xff"}, "content_type"},
@@ -37,16 +47,42 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		"attribute twice among many":  {Message{Attributes: twiceAmongMany}, "attributes.20"},
 		"too many attributes":         {Message{Attributes: many}, "attributes"},
 	} {
-		err := c.m.validate(3, 0, 1)
+		err := c.m.validate(3, 0, &plain)
 		if err == nil || err.Code != CodeInvalidRequest || err.Field != "messages[3]."+c.field {
 			t.Errorf("%s: got %v, want invalid_request in messages[3].%s", name, err, c.field)
 		}
 	}
-	if err := (&Message{Attributes: many[:MaxAttributes]}).validate(0, 1, 1); err != nil {
+	if err := (&Message{Attributes: many[:MaxAttributes]}).validate(0, 1, &plain); err != nil {
 		t.Errorf("message with %d attributes: got %v", MaxAttributes, err)
 	}
-	if err := new(Message).validate(0, 2, 1); err == nil || err.Code != CodeTooLarge {
+	if err := new(Message).validate(0, 2, &plain); err == nil || err.Code != CodeTooLarge {
 		t.Errorf("message of 2 bytes where 1 is allowed: got %v, want too_large", err)
+	}
+}
+
+func TestPriorityOfMessages(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		priority int
+		levels   int
+		fifo     bool
+		detail   string // empty if it is accepted
+	}{
+		{0, 1, false, ""},
+		{0, 10, false, ""},
+		{9, 10, false, ""},
+		{0, 1, true, ""},
+		{1, 1, true, "A FIFO queue keeps the order of each group, so a message has no priority; leave it out."},
+		{1, 1, false, "The queue has one level of priority; set its priorities to 10, or leave priority out."},
+		{10, 10, false, "Give a number from 0 to 9, which comes first."},
+		{-1, 10, false, "Give a number from 0 to 9, which comes first."},
+	} {
+		config := DefaultConfig()
+		config.Priorities, config.FIFO = c.levels, c.fifo
+		err := (&Message{Priority: c.priority}).validate(0, 0, &config)
+		if (err == nil) != (c.detail == "") || err != nil && err.Detail != c.detail {
+			t.Errorf("priority %d, %d levels, FIFO %t: got %v, want %q", c.priority, c.levels, c.fifo, err, c.detail)
+		}
 	}
 }
 
