@@ -17,6 +17,7 @@ func (w *historyWorld) prepareSend(d drawer, q store.QueueID, once bool) (string
 		if p.Whole && used[e.Dedup] {
 			e.Dedup = store.DedupKey{} // whether it repeats one that is refused nobody asks
 		}
+		e.Displace = e.Displace && !p.Whole
 		used[e.Dedup] = true
 		p.Entries = append(p.Entries, e)
 	}

@@ -14,7 +14,8 @@ import (
 // forgets what it may forget.
 //
 // Where the contract leaves a choice it does what the state machine of this module does: queue time is whole
-// milliseconds, ages are whole ticks, and what is late stays until a claim or a sweep meets it.
+// milliseconds, ages are whole ticks, and what is late stays until a claim or a sweep meets it. Groups of which nothing
+// depended become known anew when they begin to take turns.
 type plain struct {
 	clock    *Clock
 	queues   map[store.QueueID]*plainQueue
@@ -179,7 +180,13 @@ func (q *plainQueue) in(states store.States) []*plainMessage {
 }
 
 func filter(list []*plainMessage, keep func(*plainMessage) bool) []*plainMessage {
-	return slices.DeleteFunc(slices.Clone(list), func(m *plainMessage) bool { return !keep(m) })
+	var kept []*plainMessage
+	for _, m := range list {
+		if keep(m) {
+			kept = append(kept, m)
+		}
+	}
+	return kept
 }
 
 func byAge(a, b *plainMessage) int {
@@ -205,6 +212,11 @@ func (q *plainQueue) add(m *plainMessage, now, due time.Time) {
 		m.state, m.due, m.waited = store.StateDelayed, due, true
 	}
 	q.messages = append(q.messages, m)
+	q.join(m)
+}
+
+// join makes the group of a message known.
+func (q *plainQueue) join(m *plainMessage) {
 	if q.groups[m.Group] == nil {
 		q.turn++
 		q.groups[m.Group] = &plainGroup{turn: q.turn}
@@ -231,6 +243,12 @@ func (s *plain) Configure(_ context.Context, id store.QueueID, settings store.Se
 	}
 	if settings.Revision > q.settings.Revision {
 		q.pass(s.now()) // what ended before now ended under the old settings
+		if byGroup(settings) && !byGroup(q.settings) {
+			clear(q.groups) // nobody took turns: all begin anew
+			for _, m := range q.messages {
+				q.join(m)
+			}
+		}
 		q.settings = settings
 		q.trim()
 	}

@@ -11,11 +11,11 @@ import (
 // choose returns the ready message that is next, or nil if there is none or the bounds allow none. A group of a FIFO
 // queue that a claim is serving goes on, although it is locked.
 func (q *plainQueue) choose(now time.Time, serving *string) *plainMessage {
-	if !q.rate(now, q.ahead, q.settings.Interval) {
+	if q.full() || permitted(q.ahead, q.settings.Interval).After(now) {
 		return nil
 	}
 	list := filter(q.free(serving), func(m *plainMessage) bool {
-		return q.rate(now, q.groups[m.Group].ahead, q.settings.GroupInterval)
+		return !permitted(q.groups[m.Group].ahead, q.settings.GroupInterval).After(now)
 	})
 	if len(list) == 0 {
 		return nil
@@ -23,11 +23,14 @@ func (q *plainQueue) choose(now time.Time, serving *string) *plainMessage {
 	return slices.MinFunc(list, q.order(now, serving))
 }
 
-// free lists the ready messages that are kept back by no lock and no bound on what is in flight.
+// full says that the queue has as many messages in flight as it may.
+func (q *plainQueue) full() bool {
+	n := q.settings.MaxInFlight
+	return n > 0 && q.count(store.StateLeased) >= int64(n)
+}
+
+// free lists the ready messages whose groups are not locked and have room for one more in flight.
 func (q *plainQueue) free(serving *string) []*plainMessage {
-	if n := q.settings.MaxInFlight; n > 0 && q.count(store.StateLeased) >= int64(n) {
-		return nil
-	}
 	return filter(q.in(store.StateReady), func(m *plainMessage) bool {
 		if n := q.settings.GroupInFlight; n > 0 && q.leasedIn(m.Group) >= int64(n) {
 			return false
@@ -47,7 +50,7 @@ func (q *plainQueue) order(now time.Time, serving *string) func(a, b *plainMessa
 	switch {
 	case q.settings.Mode == store.FIFO:
 		return func(a, b *plainMessage) int { return cmp.Or(cmp.Compare(turn(a), turn(b)), cmp.Compare(a.Seq, b.Seq)) }
-	case q.settings.Mode == store.Fair || q.settings.GroupInFlight > 0 || q.settings.GroupInterval > 0:
+	case byGroup(q.settings):
 		return func(a, b *plainMessage) int {
 			return cmp.Or(cmp.Compare(q.leasedIn(a.Group), q.leasedIn(b.Group)), cmp.Compare(turn(a), turn(b)), byAge(a, b))
 		}
@@ -55,6 +58,11 @@ func (q *plainQueue) order(now time.Time, serving *string) func(a, b *plainMessa
 	return func(a, b *plainMessage) int {
 		return cmp.Or(cmp.Compare(q.level(b, now), q.level(a, now)), byAge(a, b))
 	}
+}
+
+// byGroup says that groups take turns.
+func byGroup(s store.Settings) bool {
+	return s.Mode != store.Standard || s.GroupInFlight > 0 || s.GroupInterval > 0
 }
 
 // level is the priority of a ready message, with what it gained by waiting.
@@ -76,11 +84,6 @@ func (q *plainQueue) locks(group string) []*plainMessage {
 	return filter(q.messages, func(m *plainMessage) bool {
 		return q.settings.Mode == store.FIFO && m.Group == group && (m.state == store.StateLeased || m.locks)
 	})
-}
-
-// rate says whether a rate allows a delivery now.
-func (q *plainQueue) rate(now, ahead time.Time, interval time.Duration) bool {
-	return !permitted(ahead, interval).After(now)
 }
 
 // permitted is when a rate allows the next delivery.
@@ -118,12 +121,12 @@ func (q *plainQueue) nextDue(now time.Time) time.Duration {
 		}
 	}
 	for _, m := range q.free(nil) {
-		at := permitted(q.ahead, q.settings.Interval)
-		if group := permitted(q.groups[m.Group].ahead, q.settings.GroupInterval); group.After(at) {
-			at = group
-		}
-		if at.After(now) {
-			sooner(at)
+		all, group := permitted(q.ahead, q.settings.Interval), permitted(q.groups[m.Group].ahead, q.settings.GroupInterval)
+		switch {
+		case group.After(now):
+			sooner(group)
+		case all.After(now) && !q.full():
+			sooner(all)
 		}
 	}
 	return due

@@ -33,7 +33,7 @@ func (s *plain) Send(_ context.Context, p store.SendParams) (store.SendResult, e
 				return store.SendResult{}, store.ErrKeyReused
 			}
 			r := first.result
-			r.Duplicate, r.Note, r.NextDue = true, first.Note, q.nextDue(now)
+			r.Duplicate, r.Note, r.Evicted, r.NextDue = true, first.Note, 0, q.nextDue(now)
 			return r, nil
 		}
 	}
@@ -106,7 +106,7 @@ func (q *plainQueue) refuse(entries []store.Entry, now time.Time) store.SendResu
 
 func (q *plainQueue) duplicate(e store.Entry, now time.Time) (store.Seq, bool) {
 	k, seen := q.dedup[e.Dedup]
-	return k.seq, e.Dedup != store.DedupKey{} && seen && k.ends.After(now)
+	return k.seq, e.Dedup != store.DedupKey{} && seen && k.ends.After(now) && q.settings.DedupWindow > 0
 }
 
 // fits says whether there is room for a message beside those in some states.
