@@ -98,6 +98,9 @@ func (e *Engine) remove(ctx context.Context, q *queue, r *record) error {
 	}
 	err = e.store.Drop(ctx, q.id)
 	e.uninstall(q)
+	if err == nil {
+		err = e.removeSchedules(ctx, q)
+	}
 	if err != nil {
 		half := *fromStore(fmt.Errorf("drop %s: %w", q.ref, err))
 		half.Outcome = Applied

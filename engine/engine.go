@@ -16,10 +16,15 @@ import (
 type Options struct {
 	// Now is the clock for the waits of receives. It must agree with the process's timers.
 	Now func() time.Time
+	// Wall is the clock by which schedules fire; nil means Now.
+	Wall func() time.Time
 	// Rand gives generations, secrets and the seed of jitter. It is read by one goroutine at a time.
 	Rand io.Reader
 	// Events are told what happens.
 	Events Events
+	// Node is the name of this process among those that share the store, the same after a restart. Empty means that it is
+	// the only one.
+	Node string
 }
 
 // Engine serves the queues of one store. All methods are safe for concurrent use; every error they return is an
@@ -33,6 +38,10 @@ type Engine struct {
 	random  random
 	clock   *clock
 	janitor janitor
+	// timetable is of the schedules.
+	timetable timetable
+	node      string
+	tasks     tasks
 
 	draining atomic.Bool
 	stop     context.CancelFunc
@@ -46,9 +55,15 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	if o.Now == nil || o.Rand == nil {
 		return nil, errors.New("engine: Options.Now and Options.Rand are required")
 	}
-	e := &Engine{store: s, events: o.Events, clock: newClock(o.Now)}
+	e := &Engine{store: s, events: o.Events, clock: newClock(o.Now), node: o.Node}
 	e.catalog.init()
 	e.janitor.init()
+	e.tasks.init()
+	wall := o.Wall
+	if wall == nil {
+		wall = o.Now
+	}
+	e.timetable.init(wall)
 	if err := e.random.init(o.Rand); err != nil {
 		return nil, fmt.Errorf("seed the engine: %w", err)
 	}
@@ -63,6 +78,8 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	e.stop = stop
 	e.running.Go(func() { e.clock.run(own.Done()) })
 	e.running.Go(func() { e.runJanitor(own) })
+	e.running.Go(func() { e.runTasks(own) })
+	e.running.Go(func() { e.runSchedules(own) })
 	return e, nil
 }
 

@@ -33,8 +33,25 @@ type Events struct {
 	Waiting func(delta int)
 	// Configured and Deleted: the catalog changed.
 	Configured, Deleted func(q Ref)
+	// TaskStarted and TaskEnded: someone asked for a redrive, and it is done, was cancelled or has failed.
+	TaskStarted, TaskEnded func(t Task)
+	// Moved: a redrive moved messages.
+	Moved func(m Move)
 	// JanitorFailed: work in the background failed and will be tried again.
 	JanitorFailed func(q Ref, err error)
+	// ScheduleFailed: fire times were missed, or looking at a schedule failed and will be tried again. Queue and name are
+	// empty if it is about all schedules.
+	ScheduleFailed func(q Ref, name string, err error)
+}
+
+// Move is one step of a redrive.
+type Move struct {
+	// Task is its id, Principal who asked for it.
+	Task, Principal string
+	From, To        Ref
+	Messages        int
+	// IDs are those of the messages if they were chosen by id.
+	IDs []MessageID
 }
 
 func tell(f func(Ref, int), q Ref, n int) {

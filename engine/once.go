@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -20,7 +21,7 @@ func (k *IdempotencyKey) validate() *Error {
 // once is what the store remembers about a repeatable send, in the record of its messages: the key, what was asked,
 // and which messages were refused before the store saw them.
 func once(tenant string, req SendRequest, outcomes []SendOutcome) *store.Once {
-	o := &store.Once{Window: IdempotencyWindow, Note: note(outcomes)}
+	o := &store.Once{Window: cmp.Or(req.remember, IdempotencyWindow), Note: note(outcomes)}
 	key := sha256.New()
 	for _, s := range []string{tenant, req.Key.Principal, req.Key.Path, req.Key.Key} {
 		key.Write(appendString(nil, s))

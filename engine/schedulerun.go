@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+const (
+	// surveyEvery is how often all schedules are looked at, whatever the alarms say: the wall clock may have been put
+	// forward, and another node may have made a schedule and be gone.
+	surveyEvery = time.Minute
+	// surveyRetry is when that is tried again after a failure.
+	surveyRetry = time.Second
+)
+
+// runSchedules sends what is due until ctx ends. Several engines on one store may do so at the same time: each fire time
+// has an idempotency key of its own, so that it is sent once, and the record moves on by compare-and-set. A crash between
+// the two repeats the send as a duplicate.
+func (e *Engine) runSchedules(ctx context.Context) {
+	e.survey(ctx, e.wall())
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.timetable.poke:
+		}
+		for ctx.Err() == nil {
+			a, seeAll := e.timetable.next()
+			if seeAll {
+				e.survey(ctx, time.Time{})
+				continue
+			}
+			if a == nil {
+				break
+			}
+			if err := e.visitSchedule(ctx, a); err != nil {
+				a.failures++
+				e.scheduleFailed(ctx, a.key, err)
+				e.expect(a, e.wall().Add(a.pause()))
+			}
+		}
+	}
+}
+
+// survey reads all records and expects their fire times. What was due at the start, if that is given, was missed.
+func (e *Engine) survey(ctx context.Context, start time.Time) {
+	again := surveyEvery
+	if err := e.surveyPages(ctx, start); err != nil {
+		e.scheduleFailed(ctx, schedulePrefix, fmt.Errorf("read the schedules: %w", err))
+		again = surveyRetry
+	}
+	e.clock.soonest(e.timetable.survey, e.clock.in(again))
+}
+
+func (e *Engine) surveyPages(ctx context.Context, start time.Time) error {
+	var unreadable error
+	for after := ""; ; {
+		pairs, err := e.store.List(ctx, schedulePrefix, after, schedulePage)
+		if err != nil {
+			return err
+		}
+		for _, p := range pairs {
+			r, err := decodeSchedule(p)
+			if err != nil {
+				unreadable = errors.Join(unreadable, err)
+				continue
+			}
+			a, fresh := e.timetable.appointment(p.Key)
+			if fresh && !r.next.After(start) {
+				a.before = start
+			}
+			at := r.next
+			if q, ok := e.catalog.byName(r.queue); !ok || q.id != r.generation {
+				at = start // its queue is gone, or another node has made it
+			}
+			e.expect(a, at)
+		}
+		if len(pairs) < schedulePage {
+			return unreadable
+		}
+		after = pairs[len(pairs)-1].Key
+	}
+}
+
+// visitSchedule looks at a schedule whose time has come, by what was known of it.
+func (e *Engine) visitSchedule(ctx context.Context, a *appointment) error {
+	r, err := e.readSchedule(ctx, a.key)
+	if err != nil {
+		return err
+	}
+	if r == nil {
+		e.forget(a.key)
+		return nil
+	}
+	q, err := e.readRecord(ctx, r.queue)
+	if err != nil {
+		return err
+	}
+	if q == nil || q.id != r.generation {
+		err := e.removeSchedule(ctx, a.key, r.revision)
+		if errors.Is(err, store.ErrConflict) {
+			e.expect(a, e.wall())
+			return nil
+		}
+		return err
+	}
+	now := e.wall()
+	if r.next.After(now) {
+		a.settle()
+		e.expect(a, r.next)
+		return nil
+	}
+	return e.fire(ctx, a, r, q, now)
+}
+
+// scheduleFailed tells of what will be tried again.
+func (e *Engine) scheduleFailed(ctx context.Context, key string, err error) {
+	if e.events.ScheduleFailed == nil || ctx.Err() != nil {
+		return
+	}
+	ref, name, _ := scheduleOfKey(key) // both are empty if it is about all of them
+	e.events.ScheduleFailed(ref, name, err)
+}
