@@ -17,16 +17,16 @@ func (s *Store) Claim(_ context.Context, p store.ClaimParams) (store.ClaimResult
 		return store.ClaimResult{}, err
 	}
 	now := s.clock.Now()
-	ev, entered, _ := q.Claim(now, p)
-	q.forget(ev.Expired)
+	ev, leases, _ := q.Claim(now, p)
 	res := store.ClaimResult{
-		Token: ev.Token, Deadline: model.Time(ev.Deadline), Died: len(ev.Died),
-		Ready: q.Ready(), NextDue: q.NextDue(now),
+		Token: ev.Token, Deadline: model.Time(ev.Deadline), Died: len(ev.Died) + len(ev.Lapsed), Expired: len(ev.Expired),
+		Ready: q.Claimable(), Repeated: ev.Repeated,
 	}
-	for i, seq := range ev.Seqs {
-		d := q.messages[seq].Deliver(seq, entered[i])
+	for _, l := range leases {
+		d := q.messages[l.Seq].Deliver(l)
 		d.Payload = slices.Clone(d.Payload)
 		res.Messages = append(res.Messages, d)
 	}
+	res.NextDue = q.NextDue(now)
 	return res, nil
 }

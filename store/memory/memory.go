@@ -38,6 +38,13 @@ type queue struct {
 	messages map[store.Seq]model.Stored
 }
 
+func newQueue(id store.QueueID) *queue {
+	q := &queue{model.NewQueue(id), make(map[store.Seq]model.Stored)}
+	q.Erased = func(seq store.Seq, _ uint32) { delete(q.messages, seq) }
+	q.Cleared = func() { clear(q.messages) }
+	return q
+}
+
 var _ store.Store = (*Store)(nil)
 
 // New returns an empty store.
@@ -110,7 +117,7 @@ func (s *Store) Configure(_ context.Context, id store.QueueID, settings store.Se
 	}
 	q := s.queues[id]
 	if q == nil {
-		q = &queue{model.NewQueue(id), make(map[store.Seq]model.Stored)}
+		q = newQueue(id)
 		s.queues[id] = q
 	}
 	q.Configure(s.clock.Now(), settings)
@@ -149,10 +156,9 @@ func (s *Store) Sweep(_ context.Context, id store.QueueID) (store.SweepResult, e
 	}
 	now := s.clock.Now()
 	ev, _ := q.Sweep(now)
-	q.forget(ev.Expired)
 	stats := q.Stats(now)
 	return store.SweepResult{
-		Expired: len(ev.Expired), Ready: stats.Ready, Dead: stats.Dead, NextDue: stats.NextDue,
+		Expired: len(ev.Expired), Lapsed: len(ev.Lapsed), Ready: stats.Ready, Dead: stats.Dead, NextDue: stats.NextDue,
 	}, nil
 }
 
@@ -165,10 +171,4 @@ func (s *Store) Stats(_ context.Context, id store.QueueID) (store.Stats, error) 
 		return store.Stats{}, err
 	}
 	return q.Stats(s.clock.Now()), nil
-}
-
-func (q *queue) forget(seqs []store.Seq) {
-	for _, seq := range seqs {
-		delete(q.messages, seq)
-	}
 }

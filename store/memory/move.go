@@ -10,39 +10,48 @@ import (
 
 // Move implements [store.Queues].
 func (s *Store) Move(_ context.Context, p store.MoveParams) (store.MoveResult, error) {
-	res, err := s.move(p)
+	res, frees, err := s.move(p)
 	if res.Moved > 0 {
 		s.notify(p.Target)
+	}
+	if frees {
+		s.notify(p.Source)
 	}
 	return res, err
 }
 
-func (s *Store) move(p store.MoveParams) (store.MoveResult, error) {
+func (s *Store) move(p store.MoveParams) (res store.MoveResult, frees bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	source, err := s.find(p.Source)
 	if err != nil {
-		return store.MoveResult{}, fmt.Errorf("move from: %w", err)
+		return res, false, fmt.Errorf("move from: %w", err)
 	}
 	target, err := s.find(p.Target)
 	if err != nil {
-		return store.MoveResult{}, fmt.Errorf("move to: %w", err)
+		return res, false, fmt.Errorf("move to: %w", err)
 	}
 	now := s.clock.Now()
+	target.Stats(now) // so that what is due there comes first
 	in := model.MovedIn{At: now, First: target.Next()}
 	out := model.MovedOut{At: now}
-	for _, c := range model.Fit(source.Dead(now, p.Limit)) {
-		m := source.messages[c.Seq]
-		o := model.Follow(p.Source, c, m, p.Label)
-		o.MovedAt = model.Time(now)
-		target.messages[in.First+store.Seq(len(in.Sizes))] = model.Stored{
-			Size: c.Size, SentAt: now, Payload: m.Payload, Origin: &o,
+	bodies, next := model.Fit(source.Movable(now, &p.Select, p.Limit))
+	for _, b := range bodies {
+		m := source.messages[b.Seq]
+		moved := model.Moved{Body: b, Origin: model.Follow(p.Source, b, m, p.Label), NewSize: b.Size, Payload: m.Payload}
+		if p.Replace != nil {
+			moved.NewSize, moved.Payload = p.Replace.Size, p.Replace.Payload
 		}
-		in.Sizes = append(in.Sizes, c.Size)
-		out.Seqs = append(out.Seqs, c.Seq)
+		moved.Origin.MovedAt = model.Time(now)
+		target.messages[in.First+store.Seq(len(in.Entries))] = model.Stored{
+			Size: moved.NewSize, SentAt: now, Payload: moved.Payload, Origin: &moved.Origin,
+		}
+		in.Entries = append(in.Entries, moved.Meta())
+		out.Seqs = append(out.Seqs, b.Seq)
+		res.Bytes += int64(moved.NewSize)
 	}
 	source.ApplyMovedOut(out)
-	source.forget(out.Seqs)
 	target.ApplyMovedIn(in)
-	return store.MoveResult{Moved: len(out.Seqs), Left: source.DeadLen(), NextDue: target.NextDue(now)}, nil
+	res.Moved, res.Next, res.NextDue = len(out.Seqs), next, target.NextDue(now)
+	return res, len(out.Seqs) > 0 && source.Frees(false), nil
 }

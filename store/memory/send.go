@@ -11,7 +11,7 @@ import (
 // Send implements [store.Queues].
 func (s *Store) Send(_ context.Context, p store.SendParams) (store.SendResult, error) {
 	res, err := s.send(p)
-	if err == nil && !res.Duplicate {
+	if err == nil && !res.Duplicate && res.Count > 0 {
 		s.notify(p.Queue)
 	}
 	return res, err
@@ -25,20 +25,20 @@ func (s *Store) send(p store.SendParams) (store.SendResult, error) {
 		return store.SendResult{}, err
 	}
 	now := s.clock.Now()
-	delays := model.Delays(p.Entries, s.clock)
-	metas := make([]model.Meta, len(p.Entries))
-	for i, e := range p.Entries {
-		metas[i] = model.Meta{Size: e.Size}
-		if delays != nil {
-			metas[i].Due = now + delays[i]
-		}
-	}
-	_, res, fresh, err := q.Send(now, metas, p.Once)
-	if err != nil || !fresh {
+	metas := model.Metas(p.Entries, s.clock)
+	next := q.Next()
+	_, res, changed, err := q.Send(now, model.Sending{Entries: metas, Once: p.Once, Whole: p.Whole})
+	if err != nil || !changed {
 		return res, err
 	}
 	for i, e := range p.Entries {
-		q.messages[res.First+store.Seq(i)] = model.Stored{Size: e.Size, SentAt: now, Payload: slices.Clone(e.Payload)}
+		if res.Fates != nil && res.Fates[i].Verdict != store.Accepted {
+			continue
+		}
+		if q.Live(next) {
+			q.messages[next] = model.Stored{Size: e.Size, SentAt: now, Payload: slices.Clone(e.Payload)}
+		}
+		next++
 	}
 	return res, nil
 }

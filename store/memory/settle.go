@@ -8,14 +8,14 @@ import (
 
 // Settle implements [store.Queues].
 func (s *Store) Settle(_ context.Context, p store.SettleParams) (store.SettleResult, error) {
-	res, released, err := s.settle(p)
-	if released {
+	res, frees, err := s.settle(p)
+	if frees {
 		s.notify(p.Queue)
 	}
 	return res, err
 }
 
-func (s *Store) settle(p store.SettleParams) (res store.SettleResult, released bool, err error) {
+func (s *Store) settle(p store.SettleParams) (res store.SettleResult, frees bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q, err := s.current(p.Queue, p.Revision)
@@ -23,11 +23,7 @@ func (s *Store) settle(p store.SettleParams) (res store.SettleResult, released b
 		return store.SettleResult{}, false, err
 	}
 	now := s.clock.Now()
-	ev, outcomes, _ := q.Settle(now, p)
-	for _, c := range ev.Changes {
-		if c.Target == store.Done {
-			delete(q.messages, c.Seq)
-		}
-	}
-	return store.SettleResult{Outcomes: outcomes, NextDue: q.NextDue(now)}, ev.Released(), nil
+	ev, outcomes, next, changed := q.Settle(now, p)
+	res = store.SettleResult{Outcomes: outcomes, Next: next, NextDue: q.NextDue(now)}
+	return res, changed && q.Frees(ev.Released()), nil
 }

@@ -1,84 +1,229 @@
 package model
 
 import (
-	"fmt"
+	"time"
 
 	"github.com/dabba-mq/dabba/store"
 )
 
-// Claim leases up to p.Max ready messages, oldest first, and returns the event and, for each of its Seqs, the number
-// of deliveries since the message entered the queue. It returns false when nothing changed.
-func (q *Queue) Claim(now Millis, p store.ClaimParams) (ev Claimed, entered []uint32, changed bool) {
+// Lease is what a claim says of one message, beside what the message itself says.
+type Lease struct {
+	Seq      store.Seq
+	Entered  uint32
+	Avail    Millis
+	Group    string
+	Priority uint8
+	Expires  Millis
+}
+
+// Claim leases up to p.Max ready messages in the order of the queue's mode, and returns the event and a lease for each of
+// its Seqs. It returns false when nothing changed.
+func (q *Queue) Claim(now Millis, p store.ClaimParams) (ev Claimed, leases []Lease, changed bool) {
 	q.advance(now)
-	ev = Claimed{At: now, Deadline: after(now, p.Visibility), Token: q.token + 1, Consumer: p.Consumer}
+	deadline := after(now, p.Visibility)
+	if p.Attempt != (attemptKey{}) {
+		if a, ok := q.attempts.find(p.Attempt); ok && q.holds(a) {
+			ev = Claimed{At: now, Deadline: deadline, Token: a.token, Seqs: a.seqs, Repeated: true, Returned: true}
+			q.ApplyClaimed(ev)
+			return ev, q.leases(ev.Seqs), true
+		}
+	}
+	ev = Claimed{At: now, Deadline: deadline, Token: q.token + 1, Consumer: p.Consumer}
+	c := claiming{queue: q, now: now}
 	var bytes int64
-	for len(ev.Seqs) < p.Max && len(ev.Died)+len(ev.Expired) < sweepLimit {
-		avail, fresh, ok := q.eldest()
+	for len(ev.Seqs) < p.Max && ev.removed() < sweepLimit {
+		seq, ok := c.next()
 		if !ok {
 			break
 		}
-		var seq store.Seq
-		if fresh {
-			seq = q.fresh.first()
+		n, touched := q.slots.find(seq)
+		var avail int64
+		if touched {
+			avail = q.slots.slab[n].avail
 		} else {
-			seq = q.back.top().seq
+			avail = q.cols.avail(seq)
 		}
-		if q.settings.Retention > 0 && q.expiry(avail) <= now {
-			q.erase(seq)
+		gone, died := q.late(now, seq, avail)
+		switch {
+		case gone:
+			q.erase(now, seq, store.Aged)
 			ev.Expired = append(ev.Expired, seq)
 			continue
-		}
-		if !fresh && q.usedUp(q.back.top()) {
-			q.bury(q.back.items[0])
+		case died:
+			q.lapse(seq)
+			ev.Lapsed = append(ev.Lapsed, seq)
+			continue
+		case touched && q.usedUp(&q.slots.slab[n]):
+			q.setDead(q.touch(seq))
 			ev.Died = append(ev.Died, seq)
 			continue
 		}
-		size, _ := q.cols.get(seq)
-		if len(ev.Seqs) > 0 && bytes+int64(size) > p.MaxBytes {
+		size := int64(q.Size(seq))
+		if len(ev.Seqs) > 0 && bytes+size > p.MaxBytes {
 			break
 		}
-		bytes += int64(size)
-		s := q.lease(seq, ev.Token, ev.Deadline, p.Consumer)
+		bytes += size
+		q.lease(now, seq, ev.Token, deadline, p.Consumer)
 		ev.Seqs = append(ev.Seqs, seq)
-		ev.Returned = ev.Returned || !fresh
-		entered = append(entered, s.entered)
+		ev.Returned = ev.Returned || touched
 	}
 	if len(ev.Seqs) > 0 {
 		q.token = ev.Token
+		if p.Attempt != (attemptKey{}) {
+			ev.Attempt, ev.AttemptEnds = p.Attempt, after(now, p.AttemptWindow)
+			q.attempts.add(ev)
+		}
 	}
-	return ev, entered, len(ev.Seqs)+len(ev.Died)+len(ev.Expired) > 0
+	return ev, q.leases(ev.Seqs), len(ev.Seqs)+ev.removed() > 0
+}
+
+func (ev *Claimed) removed() int { return len(ev.Died) + len(ev.Expired) + len(ev.Lapsed) }
+
+// leases describes messages that were just leased.
+func (q *Queue) leases(seqs []store.Seq) []Lease {
+	if len(seqs) == 0 {
+		return nil
+	}
+	list := make([]Lease, len(seqs))
+	for i, seq := range seqs {
+		s := &q.slots.slab[q.mustFind(seq)]
+		list[i] = Lease{Seq: seq, Entered: s.entered, Avail: Millis(s.avail * tickMillis), Expires: q.cols.expires(seq)}
+		list[i].Group, list[i].Priority = q.names.get(q.cols.group(seq)), q.cols.priority(seq)
+	}
+	return list
 }
 
 // ApplyClaimed repeats a Claim.
 func (q *Queue) ApplyClaimed(ev Claimed) {
 	q.advance(ev.At)
+	if ev.Repeated {
+		for _, seq := range ev.Seqs {
+			n := q.mustFind(seq)
+			q.leave(n)
+			q.setLeased(n, ev.Deadline)
+		}
+		return
+	}
 	for _, seq := range ev.Expired {
-		q.erase(seq)
+		q.erase(ev.At, seq, store.Aged)
+	}
+	for _, seq := range ev.Lapsed {
+		q.lapse(seq)
 	}
 	for _, seq := range ev.Died {
-		q.bury(q.mustFind(seq))
+		q.setDead(q.touch(seq))
 	}
 	for _, seq := range ev.Seqs {
-		q.lease(seq, ev.Token, ev.Deadline, ev.Consumer)
+		q.lease(ev.At, seq, ev.Token, ev.Deadline, ev.Consumer)
 	}
 	if len(ev.Seqs) > 0 {
 		q.token = ev.Token
+		if ev.Attempt != (attemptKey{}) {
+			q.attempts.add(ev)
+		}
 	}
 }
 
-// Ready says whether more messages can be claimed now. Call it on an advanced state.
-func (q *Queue) Ready() bool { return q.ready() > 0 }
+// Claimable says whether more messages can be claimed now. Call it on an advanced state.
+func (q *Queue) Claimable() bool {
+	return q.offers() && !q.full() && (q.settings.Interval <= 0 || allowed(q.clock, q.settings.Interval) <= q.now)
+}
 
-// Size is what a live message counts in bytes.
-func (q *Queue) Size(seq store.Seq) uint32 {
-	size, _ := q.cols.get(seq)
-	return size
+// full says whether the queue has as many leases as it may.
+func (q *Queue) full() bool {
+	return q.settings.MaxInFlight > 0 && q.leased >= int64(q.settings.MaxInFlight)
+}
+
+// offers says whether there is a message to choose, limits of the whole queue apart.
+func (q *Queue) offers() bool {
+	if grouped(&q.settings) {
+		return len(q.lanes.active) > 0
+	}
+	return q.ready() > 0
+}
+
+// claiming is one claim under way.
+type claiming struct {
+	queue *Queue
+	now   Millis
+	// group is the key of the lane of a FIFO queue that gives more messages to the same claim, although it is locked by it.
+	group   uint32
+	serving bool
+}
+
+// next is the message to be given next.
+func (c *claiming) next() (store.Seq, bool) {
+	q := c.queue
+	if q.full() || q.settings.Interval > 0 && allowed(q.clock, q.settings.Interval) > c.now {
+		return 0, false
+	}
+	switch {
+	case q.lanes == nil:
+		seq, _, ok := q.eldest()
+		return seq, ok
+	case !grouped(&q.settings):
+		return q.highest(c.now)
+	}
+	if n, ok := c.goesOn(); ok {
+		seq, _, _ := q.first(&q.lanes.list[n])
+		return seq, true
+	}
+	if len(q.lanes.active) == 0 {
+		return 0, false
+	}
+	l := q.laneAt(0)
+	c.group, c.serving = l.key, q.settings.Mode == store.FIFO
+	seq, _, _ := q.first(l)
+	return seq, true
+}
+
+// goesOn is the lane being served, if it may give another message.
+func (c *claiming) goesOn() (uint32, bool) {
+	if !c.serving {
+		return 0, false
+	}
+	q := c.queue
+	n, there := q.lanes.index[c.group]
+	if !there {
+		return 0, false
+	}
+	l := &q.lanes.list[n]
+	if l.ready == 0 || q.settings.GroupInFlight > 0 && l.leased >= q.settings.GroupInFlight {
+		return 0, false
+	}
+	return n, q.settings.GroupInterval <= 0 || allowed(q.lanes.clocks[n], q.settings.GroupInterval) <= c.now
+}
+
+// highest is the ready message with the highest level, raised by its age, then the oldest.
+func (q *Queue) highest(now Millis) (best store.Seq, ok bool) {
+	var top, bestAvail int64
+	for _, n := range q.lanes.index {
+		l := &q.lanes.list[n]
+		if l.ready == 0 {
+			continue
+		}
+		seq, slot, touched := q.first(l)
+		avail := int64(0)
+		if touched {
+			avail = q.slots.slab[slot].avail
+		} else {
+			avail = q.cols.avail(seq)
+		}
+		level := int64(l.key)
+		if q.settings.Ageing > 0 {
+			level = min(level+int64(age(now, avail)/max(q.settings.Ageing, time.Millisecond)), int64(q.settings.Levels)-1)
+		}
+		if !ok || level > top || level == top && (avail < bestAvail || avail == bestAvail && seq < best) {
+			best, top, bestAvail, ok = seq, level, avail, true
+		}
+	}
+	return best, ok
 }
 
 func (q *Queue) mustFind(seq store.Seq) uint32 {
 	n, ok := q.slots.find(seq)
 	if !ok {
-		panic(fmt.Sprintf("model: queue %d has no touched message %d", q.id, seq))
+		panic("model: no such touched message")
 	}
 	return n
 }

@@ -7,13 +7,18 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-// The encodings of events, version 1. All numbers are little-endian and of fixed width; a text, blob or list starts
+// The encodings of events, version 2. All numbers are little-endian and of fixed width; a text, blob or list starts
 // with its length as u32; times are i64 milliseconds of queue time.
 //
-//	configured  at | created u8 | revision u64 | max receives u32 | lazy u8 | retention i64 (ns)
-//	claimed     at | deadline | token u64 | consumer text | seqs | died | expired
+//	configured  at | created u8 | settings
+//	settings    revision u64 | max receives u32 | lazy u8 | retention i64 (ns) | mode u8 | levels u8 | ageing i64 (ns) |
+//	            dedup window i64 (ns) | max messages i64 | max bytes i64 | overflow u8 | max in flight u32 |
+//	            group in flight u32 | interval i64 (ns) | group interval i64 (ns) | expired dead u8 | history u32
+//	claimed     at | deadline | token u64 | flags u8 (1 repeated, 2 attempt, 4 lapsed) | consumer text | seqs | died |
+//	            expired | [lapsed] | [attempt 16 | its end]
 //	settled     at | n u32 | n × { seq u64 | target u8 | uncount u8 | due | reason text }
-//	swept       at | expired
+//	swept       at | expired | lapsed
+//	purged      at | all u8 | seqs
 //	restarted   at
 //
 // Those that carry messages are in messages.go.
@@ -32,11 +37,28 @@ func (w *writer) settings(s store.Settings) {
 	w.u32(s.MaxReceives)
 	w.flag(s.Lazy)
 	w.u64(uint64(s.Retention))
+	w.u8(uint8(s.Mode))
+	w.u8(s.Levels)
+	w.u64(uint64(s.Ageing))
+	w.u64(uint64(s.DedupWindow))
+	w.u64(uint64(s.MaxMessages))
+	w.u64(uint64(s.MaxBytes))
+	w.u8(uint8(s.Overflow))
+	w.u32(s.MaxInFlight)
+	w.u32(s.GroupInFlight)
+	w.u64(uint64(s.Interval))
+	w.u64(uint64(s.GroupInterval))
+	w.flag(s.ExpiredDead)
+	w.u32(s.History)
 }
 
 func (r *reader) settings() store.Settings {
 	return store.Settings{
 		Revision: r.u64(), MaxReceives: r.u32(), Lazy: r.flag(), Retention: time.Duration(r.u64()),
+		Mode: store.Mode(r.u8()), Levels: r.u8(), Ageing: time.Duration(r.u64()), DedupWindow: time.Duration(r.u64()),
+		MaxMessages: int64(r.u64()), MaxBytes: int64(r.u64()), Overflow: store.Overflow(r.u8()),
+		MaxInFlight: r.u32(), GroupInFlight: r.u32(),
+		Interval: time.Duration(r.u64()), GroupInterval: time.Duration(r.u64()), ExpiredDead: r.flag(), History: r.u32(),
 	}
 }
 
@@ -47,26 +69,61 @@ func DecodeConfigured(b []byte) (Configured, error) {
 	return ev, r.done("configured")
 }
 
+const (
+	claimRepeated = 1
+	claimAttempt  = 2
+	claimLapsed   = 4
+)
+
 // Encode appends the event.
 func (ev Claimed) Encode(b []byte) []byte {
+	var flags uint8
+	if ev.Repeated {
+		flags |= claimRepeated
+	}
+	if ev.Attempt != (attemptKey{}) {
+		flags |= claimAttempt
+	}
+	if len(ev.Lapsed) > 0 {
+		flags |= claimLapsed
+	}
 	w := writer{b}
 	w.millis(ev.At)
 	w.millis(ev.Deadline)
 	w.u64(uint64(ev.Token))
+	w.u8(flags)
 	w.text(ev.Consumer)
 	w.seqs(ev.Seqs)
 	w.seqs(ev.Died)
 	w.seqs(ev.Expired)
+	if flags&claimLapsed != 0 {
+		w.seqs(ev.Lapsed)
+	}
+	if flags&claimAttempt != 0 {
+		w.raw(ev.Attempt[:])
+		w.millis(ev.AttemptEnds)
+	}
 	return w.b
 }
 
 // DecodeClaimed reads what Encode wrote.
 func DecodeClaimed(b []byte) (Claimed, error) {
 	r := reader{b: b}
-	ev := Claimed{
-		At: r.millis(), Deadline: r.millis(), Token: store.Token(r.u64()), Consumer: r.text(),
-		Seqs: r.seqs(), Died: r.seqs(), Expired: r.seqs(),
+	ev := Claimed{At: r.millis(), Deadline: r.millis(), Token: store.Token(r.u64())}
+	flags := r.u8()
+	ev.Repeated = flags&claimRepeated != 0
+	ev.Consumer = r.text()
+	ev.Seqs, ev.Died, ev.Expired = r.seqs(), r.seqs(), r.seqs()
+	if flags&claimLapsed != 0 {
+		ev.Lapsed = r.seqs()
+		r.failed = r.failed || len(ev.Lapsed) == 0
 	}
+	if flags&claimAttempt != 0 {
+		copy(ev.Attempt[:], r.take(16))
+		ev.AttemptEnds = r.millis()
+		r.failed = r.failed || ev.Attempt == (attemptKey{})
+	}
+	r.failed = r.failed || flags > claimRepeated|claimAttempt|claimLapsed
 	return ev, r.done("claimed")
 }
 
@@ -106,14 +163,31 @@ func (ev Swept) Encode(b []byte) []byte {
 	w := writer{b}
 	w.millis(ev.At)
 	w.seqs(ev.Expired)
+	w.seqs(ev.Lapsed)
 	return w.b
 }
 
 // DecodeSwept reads what Encode wrote.
 func DecodeSwept(b []byte) (Swept, error) {
 	r := reader{b: b}
-	ev := Swept{At: r.millis(), Expired: r.seqs()}
+	ev := Swept{At: r.millis(), Expired: r.seqs(), Lapsed: r.seqs()}
 	return ev, r.done("swept")
+}
+
+// Encode appends the event.
+func (ev Purged) Encode(b []byte) []byte {
+	w := writer{b}
+	w.millis(ev.At)
+	w.flag(ev.All)
+	w.seqs(ev.Seqs)
+	return w.b
+}
+
+// DecodePurged reads what Encode wrote.
+func DecodePurged(b []byte) (Purged, error) {
+	r := reader{b: b}
+	ev := Purged{At: r.millis(), All: r.flag(), Seqs: r.seqs()}
+	return ev, r.done("purged")
 }
 
 // Encode appends the event.
@@ -130,7 +204,7 @@ func DecodeRestarted(b []byte) (Restarted, error) {
 
 // Len is the length of the encoding.
 func (ev Claimed) Len() int {
-	return 40 + len(ev.Consumer) + 8*(len(ev.Seqs)+len(ev.Died)+len(ev.Expired))
+	return 69 + len(ev.Consumer) + 8*(len(ev.Seqs)+len(ev.Died)+len(ev.Expired)+len(ev.Lapsed))
 }
 
 // Len is the length of the encoding.

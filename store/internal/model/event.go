@@ -8,8 +8,18 @@ type Millis int64
 // Meta is what the machine keeps of a message that is sent or moved in.
 type Meta struct {
 	Size uint32
-	// Due is when the message may first be claimed; at or before the event's time means at once.
-	Due Millis
+	// Delay is how long from the event the message may not be claimed, TTL how long from then it may be; 0 for none.
+	Delay, TTL Millis
+	// Expires is the end of the time to live of a message that was moved in.
+	Expires  Millis
+	Group    string
+	Priority uint8
+	Dedup    store.DedupKey
+	InOrder  bool
+	// Alias says where a message that was moved in was first sent.
+	Alias uint32
+
+	displace bool
 }
 
 // Configured creates a queue or replaces its settings.
@@ -26,15 +36,33 @@ type Sent struct {
 	First   store.Seq
 	Entries []Meta
 	Once    *store.Once
+	// Evictions are messages that gave way, in order.
+	Evictions []Eviction
+	// Fates, as encodeFates writes them, are kept for those who repeat the send; empty when all were accepted.
+	Fates string
+	// Simple says that the entries are those of the call as they were. It is not encoded.
+	Simple bool
 }
 
-// Claimed leases Seqs until Deadline. Messages found used up are in Died, those past retention in Expired.
+// Eviction removes a message before an entry is appended.
+type Eviction struct {
+	Before uint32 // place of the entry
+	Seq    store.Seq
+}
+
+// Claimed leases Seqs until Deadline. Messages found used up are in Died, those past retention or time to live in Expired,
+// or in Lapsed if that makes them dead.
 type Claimed struct {
-	At, Deadline  Millis
-	Token         store.Token
-	Consumer      string
-	Seqs          []store.Seq
-	Died, Expired []store.Seq
+	At, Deadline          Millis
+	Token                 store.Token
+	Consumer              string
+	Seqs                  []store.Seq
+	Died, Expired, Lapsed []store.Seq
+	// Attempt, unless zero, can be repeated until AttemptEnds.
+	Attempt     attemptKey
+	AttemptEnds Millis
+	// Repeated says that the leases were there and only end at another time.
+	Repeated bool
 	// Returned says that some of Seqs had been given back or delayed before. It is not encoded.
 	Returned bool
 }
@@ -56,13 +84,20 @@ type Settled struct {
 	Changes []Change
 }
 
-// Swept removes messages past retention.
+// Swept removes messages past retention or time to live; those in Lapsed are dead instead.
 type Swept struct {
-	At      Millis
-	Expired []store.Seq
+	At              Millis
+	Expired, Lapsed []store.Seq
 }
 
-// MovedOut removes dead messages that went to another queue.
+// Purged removes Seqs, or everything.
+type Purged struct {
+	At   Millis
+	All  bool
+	Seqs []store.Seq
+}
+
+// MovedOut removes messages that went to another queue.
 type MovedOut struct {
 	At   Millis
 	Seqs []store.Seq
@@ -70,9 +105,9 @@ type MovedOut struct {
 
 // MovedIn appends messages that came from another queue, ready at once.
 type MovedIn struct {
-	At    Millis
-	First store.Seq
-	Sizes []uint32
+	At      Millis
+	First   store.Seq
+	Entries []Meta
 }
 
 // Restarted marks that the process started anew: tokens it gave out before may have been forgotten.

@@ -14,13 +14,15 @@ func FuzzEvents(f *testing.F) {
 	f.Add(uint8(1), Claimed{At: 1, Token: 3, Consumer: "c", Seqs: []store.Seq{1, 2}}.Encode(nil))
 	f.Add(uint8(2), Settled{At: 1, Changes: []Change{{Seq: 1, Target: store.Ready, Reason: "r"}}}.Encode(nil))
 	f.Add(uint8(3), Swept{At: 1, Expired: []store.Seq{7}}.Encode(nil))
+	f.Add(uint8(7), Purged{At: 1, Seqs: []store.Seq{7}}.Encode(nil))
+	f.Add(uint8(1), Claimed{At: 1, Lapsed: []store.Seq{1}, Attempt: attemptKey{1}, AttemptEnds: 5}.Encode(nil))
 	f.Add(uint8(4), Restarted{At: 1}.Encode(nil))
 	f.Add(uint8(5), Changed{Pair: store.Pair{Key: "k", Value: []byte("v"), Revision: 1}}.Encode(nil))
 	f.Add(uint8(6), Kept{Seq: 1, Stored: Stored{Size: 1, Payload: []byte("p")}}.Encode(nil))
 	f.Fuzz(func(t *testing.T, kind uint8, b []byte) {
 		var again []byte
 		var err error
-		switch kind % 7 {
+		switch kind % 8 {
 		case 0:
 			again, err = encodeAgain(DecodeConfigured(b))
 		case 1:
@@ -35,9 +37,11 @@ func FuzzEvents(f *testing.F) {
 			again, err = encodeAgain(DecodeChanged(b))
 		case 6:
 			again, err = encodeAgain(DecodeKept(b))
+		case 7:
+			again, err = encodeAgain(DecodePurged(b))
 		}
 		if err == nil && len(again) != len(b) {
-			t.Errorf("kind %d: %x decodes, but encodes to %x", kind%7, b, again)
+			t.Errorf("kind %d: %x decodes, but encodes to %x", kind%8, b, again)
 		}
 	})
 }
@@ -52,10 +56,15 @@ func encodeAgain[E interface{ Encode(b []byte) []byte }](ev E, err error) ([]byt
 // FuzzBatch feeds the decoder of records that carry messages. Their checksum is made right, so that the fuzzer gets
 // behind it.
 func FuzzBatch(f *testing.F) {
-	entries := []store.Entry{{Payload: []byte("one"), Size: 3}, {Payload: []byte("two"), Size: 3}}
-	f.Add(EncodeSent(nil, entries, nil, nil))
-	f.Add(EncodeSent(nil, entries, []Millis{0, 5}, &store.Once{Note: []byte("n")}))
-	f.Add(EncodeMoved(nil, 3, []Moved{{Seq: 4, Size: 3, Payload: []byte("two")}}))
+	payloads := [][]byte{[]byte("one"), []byte("two")}
+	plain := Sent{Entries: []Meta{{Size: 3}, {Size: 3}}}
+	rich := Sent{
+		Entries: []Meta{{Size: 3, Delay: 5, Group: "g", Dedup: store.DedupKey{1}}, {Size: 3, TTL: 7, Priority: 9, InOrder: true}},
+		Once:    &store.Once{Note: []byte("n")}, Evictions: []Eviction{{1, 4}}, Fates: encodeFates([]store.Fate{{Verdict: store.Accepted}}),
+	}
+	f.Add(EncodeSent(nil, plain, payloads))
+	f.Add(EncodeSent(nil, rich, payloads))
+	f.Add(EncodeMoved(nil, 3, []Moved{{Body: Body{Seq: 4, Group: "g", Expires: 8}, NewSize: 3, Payload: []byte("two")}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if n := HeadLen(b); n >= headStart && n <= len(b) {
 			Stamp(b, 7, 1, 1)
@@ -76,9 +85,14 @@ func FuzzBatch(f *testing.F) {
 // FuzzRestore feeds the decoders of whole states. A state that is accepted must work, and freeze to the same bytes.
 func FuzzRestore(f *testing.F) {
 	q := NewQueue(7)
-	q.Configure(1000, store.Settings{Revision: 1, MaxReceives: 2, Retention: 1 << 40})
+	q.Configure(1000, store.Settings{
+		Revision: 1, MaxReceives: 2, Retention: 1 << 40, Mode: store.FIFO, DedupWindow: 1 << 40, History: 3,
+	})
 	for range 3 {
-		_, _, _, _ = q.Send(1000, []Meta{{Size: 10}, {Size: 20, Due: 5000}}, &store.Once{Key: [16]byte{1}, Window: 1 << 40})
+		_, _, _, _ = q.Send(1000, Sending{
+			Entries: []Meta{{Size: 10, Group: "g"}, {Size: 20, Delay: 4000, Group: "h", TTL: 10_000, InOrder: true}, {Dedup: store.DedupKey{1}}},
+			Once:    &store.Once{Key: [16]byte{1}, Window: 1 << 40},
+		})
 	}
 	q.Claim(1001, store.ClaimParams{Max: 1, MaxBytes: 100, Visibility: 1 << 30, Consumer: "c"})
 	f.Add(q.Freeze().Encode(nil))

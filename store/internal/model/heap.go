@@ -7,8 +7,12 @@ import "container/heap"
 type order struct {
 	slots *slots
 	less  func(a, b *slot) bool
+	which int // of the slot's places is the one in this heap
 	items []uint32
 }
+
+// bySeq orders by sequence.
+func bySeq(a, b *slot) bool { return a.seq < b.seq }
 
 // byDue orders by due time: what ends first comes first.
 func byDue(a, b *slot) bool {
@@ -40,7 +44,7 @@ func (o *order) before(i, j int) bool { return o.less(o.at(i), o.at(j)) }
 // place puts slot number n at position i.
 func (o *order) place(n uint32, i int) {
 	o.items[i] = n
-	o.slots.slab[n].pos = uint32(i)
+	o.slots.slab[n].pos[o.which] = uint32(i)
 }
 
 func (o *order) swap(i, j int) {
@@ -57,7 +61,7 @@ func (o *order) add(n uint32) {
 
 // take removes slot number n, which must be in this heap.
 func (o *order) take(n uint32) {
-	i, last := int(o.slots.slab[n].pos), len(o.items)-1
+	i, last := int(o.slots.slab[n].pos[o.which]), len(o.items)-1
 	if o.items[i] != n {
 		panic("model: a slot is not where it says it is")
 	}

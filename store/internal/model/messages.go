@@ -9,14 +9,19 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-// The encodings that carry messages, version 1.
+// The encodings that carry messages, version 2.
 //
 //	sent   head | contents
 //	moved  head | contents
-//	head   at i64 | first u64 | n u32 | head length u32 | CRC32C u32 | flags u8 (1 once, 2 delays, 4 moved) |
-//	       [once] | [source queue u64, if moved] | table
+//	head   at i64 | first u64 | n u32 | head length u32 | CRC32C u32 | flags u8 | [once] | [groups] | [extra] |
+//	       [source queue u64, if moved] | table
+//	flags  1 once, 2 delays, 4 moved, 8 groups, 16 priorities, 32 times to live, 64 dedup keys, 128 extra
 //	once   key 16 | fingerprint 16 | window i64 (ns) | note blob
-//	table  n × { size u32 | end u32 | CRC32C of the content u32 | [delay i64 (ms)] | [source seq u64, if moved] }
+//	groups n u32 | n × text
+//	extra  fates text | n u32 | n × { before entry u32 | evicted seq u64 }
+//	table  n × { size u32 | end u32 | CRC32C of the content u32 | [delay i64 (ms)] | [number of the group u32] |
+//	             [priority u8, plus 128 if in order] | [time to live i64 (ms)] | [dedup key 16] |
+//	             [source seq u64 | expires i64 | alias u32, if moved] }
 //	content, sent   payload
 //	content, moved  queue u64 | seq u64 | sent at i64 | receives u32 | label text | reason text | payload
 //
@@ -28,13 +33,20 @@ import (
 // these two and the checksum.
 
 const (
-	hasOnce   = 1
-	hasDelays = 2
-	isMoved   = 4
+	hasOnce       = 1
+	hasDelays     = 2
+	isMoved       = 4
+	hasGroups     = 8
+	hasPriorities = 16
+	hasTTLs       = 32
+	hasDedups     = 64
+	hasExtra      = 128
 
-	headStart = 29 // up to the flags
-	sumAt     = 24
-	rowLen    = 12
+	headStart  = 29 // up to the flags
+	sumAt      = 24
+	rowLen     = 12
+	priorities = 127
+	inOrder    = 128
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -66,72 +78,162 @@ func (w *writer) finishHead(start int) {
 	binary.LittleEndian.PutUint32(w.b[start+20:], uint32(len(w.b)-start))
 }
 
-// EncodeSent appends a sent event without its stamp. delays count from now; nil means none.
-func EncodeSent(b []byte, entries []store.Entry, delays []Millis, once *store.Once) []byte {
-	var flags uint8
-	if once != nil {
+// EncodeSent appends a sent event without its stamp, with the payloads of its entries.
+func EncodeSent(b []byte, ev Sent, payloads [][]byte) []byte {
+	flags := flagsOf(ev.Entries)
+	if ev.Once != nil {
 		flags |= hasOnce
 	}
-	if delays != nil {
-		flags |= hasDelays
+	if len(ev.Evictions) > 0 || ev.Fates != "" {
+		flags |= hasExtra
 	}
-	w, start := beginHead(b, len(entries), flags)
-	if once != nil {
-		w.raw(once.Key[:])
-		w.raw(once.Fingerprint[:])
-		w.u64(uint64(once.Window))
-		w.blob(once.Note)
+	w, start := beginHead(b, len(ev.Entries), flags)
+	if ev.Once != nil {
+		w.raw(ev.Once.Key[:])
+		w.raw(ev.Once.Fingerprint[:])
+		w.u64(uint64(ev.Once.Window))
+		w.blob(ev.Once.Note)
 	}
-	end := 0
-	for i, e := range entries {
-		end += len(e.Payload)
-		w.u32(e.Size)
-		w.count(end)
-		w.u32(crc32.Checksum(e.Payload, castagnoli))
-		if delays != nil {
-			w.millis(delays[i])
+	number := w.groups(ev.Entries, flags)
+	if flags&hasExtra != 0 {
+		w.text(ev.Fates)
+		w.count(len(ev.Evictions))
+		for _, e := range ev.Evictions {
+			w.u32(e.Before)
+			w.seq(e.Seq)
 		}
 	}
+	end := 0
+	for i, m := range ev.Entries {
+		end += len(payloads[i])
+		w.row(m, flags, end, payloads[i], number)
+	}
 	w.finishHead(start)
-	for _, e := range entries {
-		w.raw(e.Payload)
+	for _, p := range payloads {
+		w.raw(p)
 	}
 	return w.b
 }
 
-// SentLen is how many bytes EncodeSent appends at most.
-func SentLen(entries []store.Entry, once *store.Once) int {
-	n := headStart + (rowLen+8)*len(entries)
-	if once != nil {
-		n += 44 + len(once.Note)
+// flagsOf says which columns the table needs.
+func flagsOf(entries []Meta) (flags uint8) {
+	for i := range entries {
+		m := &entries[i]
+		if m.Delay > 0 {
+			flags |= hasDelays
+		}
+		if m.Group != "" {
+			flags |= hasGroups
+		}
+		if m.Priority > 0 || m.InOrder {
+			flags |= hasPriorities
+		}
+		if m.TTL > 0 {
+			flags |= hasTTLs
+		}
+		if m.Dedup != (store.DedupKey{}) {
+			flags |= hasDedups
+		}
 	}
-	for _, e := range entries {
-		n += len(e.Payload)
+	return flags
+}
+
+// groups writes the names of groups and numbers them.
+func (w *writer) groups(entries []Meta, flags uint8) map[string]uint32 {
+	if flags&hasGroups == 0 {
+		return nil
+	}
+	number := make(map[string]uint32)
+	var names []string
+	for i := range entries {
+		if _, known := number[entries[i].Group]; !known {
+			number[entries[i].Group] = uint32(len(names))
+			names = append(names, entries[i].Group)
+		}
+	}
+	w.count(len(names))
+	for _, name := range names {
+		w.text(name)
+	}
+	return number
+}
+
+// row writes one row of the table, up to what only moved messages have.
+func (w *writer) row(m Meta, flags uint8, end int, content []byte, number map[string]uint32) {
+	w.u32(m.Size)
+	w.count(end)
+	w.u32(crc32.Checksum(content, castagnoli))
+	if flags&hasDelays != 0 {
+		w.millis(m.Delay)
+	}
+	if flags&hasGroups != 0 {
+		w.u32(number[m.Group])
+	}
+	if flags&hasPriorities != 0 {
+		p := m.Priority & priorities
+		if m.InOrder {
+			p |= inOrder
+		}
+		w.u8(p)
+	}
+	if flags&hasTTLs != 0 {
+		w.millis(m.TTL)
+	}
+	if flags&hasDedups != 0 {
+		w.raw(m.Dedup[:])
+	}
+}
+
+// SentLen is how many bytes EncodeSent appends at most, fates and evictions apart.
+func SentLen(ev Sent, payloads [][]byte) int {
+	n := headStart + 4 + (rowLen+37)*len(ev.Entries)
+	if ev.Once != nil {
+		n += 44 + len(ev.Once.Note)
+	}
+	for i, p := range payloads {
+		n += len(p)
+		if g := ev.Entries[i].Group; g != "" {
+			n += 4 + len(g)
+		}
 	}
 	return n
 }
 
 // Moved is one message of a moved event, to be encoded.
 type Moved struct {
-	Seq  store.Seq // in the source
-	Size uint32
-	store.Origin
+	Body   // in the source
+	Origin store.Origin
+	// Size and Payload are those in the target.
+	NewSize uint32
 	Payload []byte
+}
+
+// Meta is what the target keeps of it.
+func (m *Moved) Meta() Meta {
+	return Meta{
+		Size: m.NewSize, Group: m.Group, Priority: m.Priority, Expires: m.Expires, Alias: alias(m.Origin.Queue, m.Origin.Seq),
+	}
 }
 
 // EncodeMoved appends a moved event without its stamp.
 func EncodeMoved(b []byte, source store.QueueID, list []Moved) []byte {
-	w, start := beginHead(b, len(list), isMoved)
+	metas := make([]Meta, len(list))
+	for i := range list {
+		metas[i] = list[i].Meta()
+	}
+	flags := flagsOf(metas) | isMoved
+	w, start := beginHead(b, len(list), flags)
+	number := w.groups(metas, flags)
 	w.u64(uint64(source))
 	var contents writer
-	for _, m := range list {
+	for i, m := range list {
 		from := len(contents.b)
 		contents.origin(m.Origin)
 		contents.raw(m.Payload)
-		w.u32(m.Size)
-		w.count(len(contents.b))
-		w.u32(crc32.Checksum(contents.b[from:], castagnoli))
+		w.row(metas[i], flags, len(contents.b), contents.b[from:], number)
 		w.seq(m.Seq)
+		w.millis(m.Expires)
+		w.u32(metas[i].Alias)
 	}
 	w.finishHead(start)
 	w.raw(contents.b)
@@ -147,11 +249,14 @@ type Batch struct {
 	// HeadLen is where the contents begin.
 	HeadLen int
 
-	n        int
-	flags    uint8
-	stride   int
-	table    []byte
-	contents []byte // nil when only the head was decoded
+	n         int
+	flags     uint8
+	groups    []string
+	fates     string
+	evictions []Eviction
+	stride    int
+	table     []byte
+	contents  []byte // nil when only the head was decoded
 }
 
 // HeadLen says how long the head is that begins with b, of which [HeadPeek] bytes are needed; 0 if b is too short.
@@ -175,7 +280,7 @@ func DecodeHead(b []byte, q store.QueueID) (Batch, error) {
 		return Batch{}, fmt.Errorf("decode messages: checksum of the head: %w", store.ErrCorrupt)
 	}
 	r := reader{b: b[:n]}
-	batch := Batch{At: r.millis(), First: r.seq(), n: r.count(rowLen), HeadLen: n, stride: rowLen}
+	batch := Batch{At: r.millis(), First: r.seq(), n: r.count(rowLen), HeadLen: n}
 	r.take(8)
 	batch.flags = r.u8()
 	if batch.flags&hasOnce != 0 {
@@ -185,14 +290,91 @@ func DecodeHead(b []byte, q store.QueueID) (Batch, error) {
 		batch.Once.Window = time.Duration(r.u64())
 		batch.Once.Note = r.blob()
 	}
+	if batch.flags&hasGroups != 0 {
+		batch.groups = make([]string, r.count(4))
+		for i := range batch.groups {
+			batch.groups[i] = r.text()
+		}
+	}
+	if batch.flags&hasExtra != 0 {
+		batch.fates = r.text()
+		batch.evictions = make([]Eviction, r.count(12))
+		for i := range batch.evictions {
+			batch.evictions[i] = Eviction{r.u32(), r.seq()}
+		}
+	}
 	if batch.flags&isMoved != 0 {
 		batch.Source = store.QueueID(r.u64())
 	}
-	if batch.flags&(hasDelays|isMoved) != 0 {
-		batch.stride += 8
-	}
+	batch.stride = stride(batch.flags)
 	batch.table = r.take(batch.n * batch.stride)
-	return batch, r.done("messages")
+	if err := r.done("messages"); err != nil {
+		return Batch{}, err
+	}
+	return batch, batch.check()
+}
+
+// stride is the length of a row.
+func stride(flags uint8) int {
+	n := rowLen
+	if flags&hasDelays != 0 {
+		n += 8
+	}
+	if flags&hasGroups != 0 {
+		n += 4
+	}
+	if flags&hasPriorities != 0 {
+		n++
+	}
+	if flags&hasTTLs != 0 {
+		n += 8
+	}
+	if flags&hasDedups != 0 {
+		n += 16
+	}
+	if flags&isMoved != 0 {
+		n += 20
+	}
+	return n
+}
+
+// check refuses numbers of groups that there are not.
+func (b *Batch) check() error {
+	for i := 0; i < b.n && b.groups != nil; i++ {
+		r := reader{b: b.row(i)}
+		if b.meta(&r); r.failed {
+			return fmt.Errorf("decode messages: message %d has an impossible group: %w", i, store.ErrCorrupt)
+		}
+	}
+	return nil
+}
+
+// meta reads a row.
+func (b *Batch) meta(r *reader) (m Meta) {
+	m.Size = r.u32()
+	r.take(8)
+	if b.flags&hasDelays != 0 {
+		m.Delay = r.millis()
+	}
+	if b.flags&hasGroups != 0 {
+		n := r.u32()
+		if int64(n) >= int64(len(b.groups)) {
+			r.failed = true
+			return m
+		}
+		m.Group = b.groups[n]
+	}
+	if b.flags&hasPriorities != 0 {
+		p := r.u8()
+		m.Priority, m.InOrder = p&priorities, p&inOrder != 0
+	}
+	if b.flags&hasTTLs != 0 {
+		m.TTL = r.millis()
+	}
+	if b.flags&hasDedups != 0 {
+		copy(m.Dedup[:], r.take(16))
+	}
+	return m
 }
 
 // DecodeBatch reads and checks a whole sent or moved event in queue q.
@@ -241,21 +423,24 @@ func (b *Batch) sum(i int) uint32 { return binary.LittleEndian.Uint32(b.row(i)[8
 
 // Sent is the event, for a sent batch.
 func (b *Batch) Sent() Sent {
-	ev := Sent{At: b.At, First: b.First, Once: b.Once, Entries: make([]Meta, b.n)}
+	ev := Sent{
+		At: b.At, First: b.First, Once: b.Once, Entries: make([]Meta, b.n), Evictions: b.evictions, Fates: b.fates,
+	}
 	for i := range ev.Entries {
-		ev.Entries[i].Size = b.size(i)
-		if b.flags&hasDelays != 0 {
-			ev.Entries[i].Due = b.At + Millis(binary.LittleEndian.Uint64(b.row(i)[rowLen:]))
-		}
+		ev.Entries[i] = b.meta(&reader{b: b.row(i)})
 	}
 	return ev
 }
 
 // MovedIn is the event on the target, for a moved batch.
 func (b *Batch) MovedIn() MovedIn {
-	ev := MovedIn{At: b.At, First: b.First, Sizes: make([]uint32, b.n)}
-	for i := range ev.Sizes {
-		ev.Sizes[i] = b.size(i)
+	ev := MovedIn{At: b.At, First: b.First, Entries: make([]Meta, b.n)}
+	for i := range ev.Entries {
+		r := reader{b: b.row(i)}
+		m := b.meta(&r)
+		r.take(8)
+		m.Expires, m.Alias = r.millis(), r.u32()
+		ev.Entries[i] = m
 	}
 	return ev
 }
@@ -264,7 +449,8 @@ func (b *Batch) MovedIn() MovedIn {
 func (b *Batch) MovedOut() MovedOut {
 	ev := MovedOut{At: b.At, Seqs: make([]store.Seq, b.n)}
 	for i := range ev.Seqs {
-		ev.Seqs[i] = store.Seq(binary.LittleEndian.Uint64(b.row(i)[rowLen:]))
+		row := b.row(i)
+		ev.Seqs[i] = store.Seq(binary.LittleEndian.Uint64(row[len(row)-20:]))
 	}
 	return ev
 }
@@ -325,7 +511,7 @@ func (r *reader) origin(movedAt Millis) *store.Origin {
 }
 
 // Follow is the origin of a message that is moved on: its identity and first send stay, its deliveries add up.
-func Follow(from store.QueueID, c Corpse, m Stored, label string) store.Origin {
+func Follow(from store.QueueID, c Body, m Stored, label string) store.Origin {
 	o := store.Origin{Queue: from, Seq: c.Seq, SentAt: Time(m.SentAt)}
 	if m.Origin != nil {
 		o = *m.Origin
@@ -336,16 +522,30 @@ func Follow(from store.QueueID, c Corpse, m Stored, label string) store.Origin {
 }
 
 // Deliver is the delivery of a stored message.
-func (m Stored) Deliver(seq store.Seq, entered uint32) store.Delivery {
+func (m Stored) Deliver(l Lease) store.Delivery {
 	d := store.Delivery{
-		Seq: seq, Payload: m.Payload, Size: m.Size, SentAt: Time(m.SentAt),
-		Receives: entered, Entered: entered, Origin: m.Origin,
+		Seq: l.Seq, Payload: m.Payload, Size: m.Size, SentAt: Time(m.SentAt), AvailableAt: Time(l.Avail),
+		Receives: l.Entered, Entered: l.Entered, Origin: m.Origin, Group: l.Group, Priority: l.Priority,
 	}
+	if l.Expires > 0 {
+		d.ExpiresAt = Time(l.Expires)
+	}
+	m.trace(&d)
+	return d
+}
+
+// trace adds what happened before the message came here.
+func (m Stored) trace(d *store.Delivery) {
 	if m.Origin != nil {
 		d.Receives += m.Origin.Receives
 		d.SentAt = m.Origin.SentAt
 	}
-	return d
+}
+
+// Fill adds to a view what the message says.
+func (m Stored) Fill(v *store.View) {
+	v.Payload, v.Origin, v.SentAt, v.Receives = m.Payload, m.Origin, Time(m.SentAt), v.Entered
+	m.trace(&v.Delivery)
 }
 
 // Kept is one message that was copied out of its data file when the rest of that file was given up:

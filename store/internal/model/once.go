@@ -19,6 +19,7 @@ type onceEntry struct {
 	at, ends    Millis
 	count       uint32
 	note        string
+	fates       string // as encodeFates writes them; empty when all were accepted
 }
 
 func (t *onceTable) find(key onceKey, now Millis) (onceEntry, bool) {
@@ -29,7 +30,7 @@ func (t *onceTable) find(key onceKey, now Millis) (onceEntry, bool) {
 func (t *onceTable) add(ev Sent) {
 	t.restore(ev.Once.Key, onceEntry{
 		fingerprint: ev.Once.Fingerprint, first: ev.First, at: ev.At, ends: after(ev.At, ev.Once.Window),
-		count: uint32(len(ev.Entries)), note: string(ev.Once.Note),
+		count: uint32(len(ev.Entries)), note: string(ev.Once.Note), fates: ev.Fates,
 	})
 }
 

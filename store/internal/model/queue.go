@@ -19,23 +19,40 @@ const sweepLimit = 1000
 type Queue struct {
 	id       store.QueueID
 	settings store.Settings
+	now      Millis      // the latest instant it was advanced to
 	next     store.Seq   // of the next message
 	token    store.Token // the last one given out
+	clock    int64       // what the queue's rate counts, in nanoseconds of queue time
 	cols     columns
-	fresh    ranges // ready and never received
+	planned  agenda      // when messages of kind planned become ready
+	ripes    []store.Seq // messages of kind ripe, oldest first; some may not be any more
 	slots    slots
-	timed    order // delayed and leased, by due time
-	back     order // ready again, by age
+	timed    order // delayed, backing off and leased slots, by due time
+	back     order // ready slots, by age
 	dead     order // by age
-	delayed  int64 // how many of timed are delayed
+	lanes    *lanes
+	// mortal says when the time to live of messages ends, mortals how many have one. Leased and dead ones are not in it.
+	mortal  agenda
+	mortals int64
+
+	leased, delayed        int64 // slots of these states
+	leasedBytes, deadBytes int64
+
+	names    texts // of groups
+	texts    texts // consumers and reasons
+	visits   visits
 	once     onceTable
-	texts    texts
+	recent   recent
+	attempts attempts
 	// moved are messages that went to another queue: an ack of one must not look like success. Of very many the lowest
 	// are forgotten.
 	moved ranges
+	past  []past
 
-	// Erased, if set, is called for each message that leaves the queue, with its size.
-	Erased func(seq store.Seq, size uint32)
+	// Erased, if set, is called for each message that leaves the queue, with its size; Cleared instead when all leave
+	// at once.
+	Erased  func(seq store.Seq, size uint32)
+	Cleared func()
 }
 
 // NewQueue returns the queue that a Configured event creates.
@@ -55,6 +72,9 @@ func (q *Queue) Next() store.Seq { return q.next }
 
 // Revision is that of the present settings; 0 means that there are none yet.
 func (q *Queue) Revision() uint64 { return q.settings.Revision }
+
+// FIFO says that the queue keeps the order of its groups: then a lease must be durable before it is shown.
+func (q *Queue) FIFO() bool { return q.settings.Mode == store.FIFO }
 
 // Check refuses a call that was resolved against another revision of the settings.
 func (q *Queue) Check(revision uint64) error {
@@ -77,7 +97,18 @@ func (q *Queue) Configure(now Millis, s store.Settings) (Configured, bool) {
 // ApplyConfigured repeats a Configure.
 func (q *Queue) ApplyConfigured(ev Configured) {
 	q.advance(ev.At) // what ended before now ended under the old settings
+	was := q.settings
 	q.settings = ev.Settings
+	if n := len(q.past) - int(q.settings.History); n > 0 {
+		q.past = append([]past(nil), q.past[n:]...)
+	}
+	switch {
+	case laned(&was) != laned(&q.settings), grouped(&was) != grouped(&q.settings),
+		!grouped(&was) && was.Levels != q.settings.Levels:
+		q.layLanes()
+	case q.lanes != nil:
+		q.rearrange()
+	}
 }
 
 // ApplyRestarted makes sure that no token is given out twice although the leases of the last moments before a crash
@@ -87,21 +118,43 @@ func (q *Queue) ApplyRestarted(ev Restarted) {
 	q.token += 1 << 24
 }
 
-// advance carries out what time has made due by now: delays, leases and idempotency windows that ended.
+// advance carries out what time has made due by now: delays, leases, rates and windows that ended.
 func (q *Queue) advance(now Millis) {
+	q.now = max(q.now, now)
 	q.once.expire(now)
+	q.recent.expire(now)
+	q.attempts.expire(now)
 	for !q.timed.empty() && q.timed.top().due <= now {
 		n := q.timed.items[0]
 		s := &q.slots.slab[n]
-		switch {
-		case s.state == delayed:
-			q.offer(n, s.due)
-		case q.usedUp(s) && !q.settings.Lazy:
-			q.bury(n)
-		default:
-			q.offer(n, s.due)
+		due := s.due
+		if s.state == leased {
+			q.leaveVisit(n, due, store.RanOut, "")
+			if q.usedUp(s) && !q.settings.Lazy {
+				q.leave(n)
+				q.setDead(n)
+				continue
+			}
+		}
+		q.leave(n)
+		q.setReady(n, due)
+	}
+	for len(q.planned) > 0 && q.planned[0].at <= now {
+		if seq := store.Seq(q.planned.take().id); q.cols.kind(seq) == planned {
+			q.ripen(seq)
 		}
 	}
+	q.relieve(now)
+}
+
+// ripen makes a planned message ready.
+func (q *Queue) ripen(seq store.Seq) {
+	if q.lanes == nil {
+		q.cols.move(seq, ripe)
+		q.ripes = append(q.ripes, seq)
+		return
+	}
+	q.setReady(q.touch(seq), 0)
 }
 
 // usedUp says whether a message had all the deliveries it may have here.
@@ -109,86 +162,165 @@ func (q *Queue) usedUp(s *slot) bool {
 	return q.settings.MaxReceives > 0 && s.entered >= q.settings.MaxReceives
 }
 
-// leave takes slot n out of the heap of its state.
-func (q *Queue) leave(n uint32) *slot {
+// touch takes a message out of the state it is in and returns its slot, which is in no state until one is set.
+func (q *Queue) touch(seq store.Seq) uint32 {
+	if n, touched := q.slots.find(seq); touched {
+		q.leave(n)
+		return n
+	}
+	s := slot{seq: seq}
+	switch q.cols.kind(seq) {
+	case none:
+		panic(fmt.Sprintf("model: queue %d has no message %d", q.id, seq))
+	case planned:
+		q.exit(seq, delayed)
+		s.avail = q.cols.avail(seq)
+	case fresh, ripe:
+		q.exit(seq, ready)
+		s.avail = q.cols.avail(seq)
+	}
+	q.cols.move(seq, none)
+	return q.slots.add(s)
+}
+
+// leave takes slot n out of its state.
+func (q *Queue) leave(n uint32) {
 	s := &q.slots.slab[n]
 	switch s.state {
-	case delayed:
+	case delayed, backoff:
 		q.delayed--
 		q.timed.take(n)
 	case leased:
+		q.leased--
+		q.leasedBytes -= int64(q.Size(s.seq))
 		q.timed.take(n)
-		q.texts.release(s.consumer)
-		s.consumer = 0
 	case ready:
 		q.back.take(n)
+		if l := q.lane(s.seq); l != nil {
+			o := q.backHeap(l)
+			o.take(n)
+			l.back = o.items
+		}
 	case dead:
+		q.deadBytes -= int64(q.Size(s.seq))
 		q.dead.take(n)
 	}
-	return s
+	was := s.state
+	s.state, s.due = 0, 0
+	if was != 0 {
+		q.exit(s.seq, was)
+	}
 }
 
-// offer makes slot n ready as of the given time.
-func (q *Queue) offer(n uint32, at Millis) {
-	s := q.leave(n)
+// setReady makes slot n, which is in no state, ready as of the given time.
+func (q *Queue) setReady(n uint32, at Millis) {
+	s := &q.slots.slab[n]
 	if s.avail == 0 {
 		s.avail = tick(at)
 	}
-	s.state, s.due = ready, 0
+	s.state = ready
 	q.back.add(n)
+	if l := q.lane(s.seq); l != nil {
+		o := q.backHeap(l)
+		o.add(n)
+		l.back = o.items
+	}
+	q.enter(s.seq, ready)
+	q.endanger(s.seq)
 }
 
-// postpone makes slot n delayed until due.
-func (q *Queue) postpone(n uint32, due Millis) {
-	s := q.leave(n)
-	s.state, s.due = delayed, due
+// setDelayed makes slot n, which is in no state, delayed or backing off until due.
+func (q *Queue) setDelayed(n uint32, st state, due Millis) {
+	s := &q.slots.slab[n]
+	s.state, s.due = st, q.within(s, due)
 	q.delayed++
 	q.timed.add(n)
+	q.enter(s.seq, st)
+	q.endanger(s.seq)
 }
 
-// bury makes slot n dead.
-func (q *Queue) bury(n uint32) {
-	s := q.leave(n)
-	s.state, s.due = dead, 0
-	q.dead.add(n)
-}
-
-// lease hands out seq, which is fresh or has a slot.
-func (q *Queue) lease(seq store.Seq, token store.Token, deadline Millis, consumer string) *slot {
-	n, touched := q.slots.find(seq)
-	if touched {
-		q.leave(n)
-	} else {
-		if !q.fresh.remove(seq) {
-			panic(fmt.Sprintf("model: queue %d leases message %d, which is not here", q.id, seq))
-		}
-		_, avail := q.cols.get(seq)
-		n = q.slots.add(slot{seq: seq, avail: avail})
-	}
+// setLeased makes slot n, which is in no state, leased until due.
+func (q *Queue) setLeased(n uint32, due Millis) {
 	s := &q.slots.slab[n]
-	s.state, s.due, s.token = leased, deadline, token
-	s.entered++
-	s.consumer = q.texts.hold(consumer)
+	s.state, s.due = leased, q.within(s, due)
+	q.leased++
+	q.leasedBytes += int64(q.Size(s.seq))
 	q.timed.add(n)
-	return s
+	q.enter(s.seq, leased)
+}
+
+// setDead makes slot n, which is in no state, dead.
+func (q *Queue) setDead(n uint32) {
+	s := &q.slots.slab[n]
+	s.state = dead
+	q.deadBytes += int64(q.Size(s.seq))
+	q.dead.add(n)
+	q.enter(s.seq, dead)
+}
+
+// within cuts a lease or delay off where the retention of the message ends.
+func (q *Queue) within(s *slot, due Millis) Millis {
+	if q.settings.Retention > 0 && s.avail > 0 {
+		return min(due, q.expiry(s.avail))
+	}
+	return due
+}
+
+// lease hands out a ready message.
+func (q *Queue) lease(now Millis, seq store.Seq, token store.Token, deadline Millis, consumer string) *slot {
+	n := q.touch(seq)
+	s := &q.slots.slab[n]
+	s.token, s.since = token, now
+	s.entered++
+	held := q.texts.hold(consumer)
+	q.texts.release(s.consumer)
+	s.consumer = held
+	q.setLeased(n, deadline)
+	if every := q.settings.Interval; every > 0 {
+		q.clock = tickRate(q.clock, now, every)
+	}
+	if q.lanes != nil {
+		q.served(now, q.lanes.index[q.key(seq)])
+	}
+	return &q.slots.slab[n]
 }
 
 // erase removes a message in any state.
-func (q *Queue) erase(seq store.Seq) {
-	if n, touched := q.slots.find(seq); touched {
-		s := q.leave(n)
-		q.texts.release(s.reason)
-		q.slots.remove(n)
-	} else if !q.fresh.remove(seq) {
-		panic(fmt.Sprintf("model: queue %d removes message %d, which is not here", q.id, seq))
+func (q *Queue) erase(now Millis, seq store.Seq, how store.Removal) {
+	n := q.touch(seq)
+	q.bequeath(now, n, how)
+	s := &q.slots.slab[n]
+	q.texts.release(s.reason)
+	q.texts.release(s.consumer)
+	q.releaseVisits(s.visits)
+	q.slots.remove(n)
+	if q.lanes != nil {
+		q.quit(q.key(seq))
+	}
+	q.names.release(q.cols.group(seq))
+	if q.cols.expires(seq) > 0 {
+		q.mortals--
 	}
 	size := q.Size(seq)
 	q.cols.remove(seq)
 	if q.Erased != nil {
 		q.Erased(seq, size)
 	}
+	q.tidy()
+}
+
+// tidy lets go of what became void.
+func (q *Queue) tidy() {
 	if q.Len() == 0 {
 		q.cols.clear()
+		q.planned, q.ripes, q.mortal = nil, nil, nil
+		return
+	}
+	if n := len(q.planned); n > 64 && int64(n) > 2*q.cols.count(planned) {
+		q.planned.keep(func(e entry) bool { return q.cols.kind(store.Seq(e.id)) == planned })
+	}
+	if n := len(q.mortal); n > 64 && int64(n) > 2*q.mortals {
+		q.mortal.keep(func(e entry) bool { return q.may(store.Seq(e.id)) })
 	}
 }
 
@@ -196,34 +328,102 @@ func (q *Queue) erase(seq store.Seq) {
 func (q *Queue) add(now Millis, m Meta) {
 	seq := q.next
 	q.next++
-	q.cols.append(seq, m.Size, tick(now))
-	if m.Due <= now {
-		q.fresh.append(seq)
+	due := now + m.Delay
+	f := facts{
+		size: m.Size, avail: tick(due), group: q.names.hold(m.Group), priority: m.Priority, expires: m.Expires, alias: m.Alias,
+	}
+	if m.TTL > 0 {
+		f.expires = now + m.TTL
+	}
+	k, st := fresh, ready
+	if m.Delay > 0 {
+		k, st = planned, delayed
+		q.planned.add(due, uint64(seq))
+	}
+	q.cols.append(seq, f, k)
+	if q.lanes != nil {
+		q.line(seq, k)
+		q.enter(seq, st)
+		if m.InOrder {
+			q.noteInOrder(q.key(seq), due)
+		}
+	}
+	if f.expires > 0 {
+		q.mortals++
+		q.endanger(seq)
+	}
+}
+
+// line puts a message that has no slot into its lane.
+func (q *Queue) line(seq store.Seq, k kind) {
+	if l := q.lanes.join(q.key(seq)); k == fresh {
+		l.append(seq)
+	}
+}
+
+// layLanes arranges all messages anew after the settings have changed what the lanes are.
+func (q *Queue) layLanes() {
+	q.lanes = nil
+	if !laned(&q.settings) {
 		return
 	}
-	n := q.slots.add(slot{seq: seq, due: m.Due, state: delayed})
-	q.delayed++
-	q.timed.add(n)
+	for _, seq := range q.ripes {
+		if q.cols.kind(seq) == ripe {
+			q.setReady(q.touch(seq), 0)
+		}
+	}
+	q.ripes = nil
+	q.lanes = newLanes()
+	for seq := range q.liveSeqs() {
+		k := q.cols.kind(seq)
+		q.line(seq, k)
+		switch k {
+		case fresh:
+			q.enter(seq, ready)
+		case planned:
+			q.enter(seq, delayed)
+		case none, ripe:
+			q.enterSlot(seq)
+		}
+	}
+}
+
+// enterSlot counts a touched message in its lane.
+func (q *Queue) enterSlot(seq store.Seq) {
+	n, _ := q.slots.find(seq)
+	s := &q.slots.slab[n]
+	if s.state == ready {
+		l := q.lane(seq)
+		o := q.backHeap(l)
+		o.add(n)
+		l.back = o.items
+	}
+	q.enter(seq, s.state)
 }
 
 // Len counts all messages.
-func (q *Queue) Len() int64 { return q.fresh.count + int64(len(q.slots.index)) }
+func (q *Queue) Len() int64 {
+	return q.cols.count(fresh) + q.cols.count(planned) + q.cols.count(ripe) + int64(len(q.slots.index))
+}
 
 // Live says whether the message is still in the queue.
 func (q *Queue) Live(seq store.Seq) bool {
 	if _, touched := q.slots.find(seq); touched {
 		return true
 	}
-	return q.fresh.has(seq)
+	return q.cols.kind(seq) != none
 }
+
+// Size is what a live message counts in bytes.
+func (q *Queue) Size(seq store.Seq) uint32 { return q.cols.size(seq) }
 
 // Stats counts as of now.
 func (q *Queue) Stats(now Millis) store.Stats {
 	q.advance(now)
 	return store.Stats{
 		Ready:     q.ready(),
-		Leased:    q.timed.len() - q.delayed,
-		Delayed:   q.delayed,
+		Leased:    q.leased,
+		Delayed:   q.waiting(),
 		Dead:      q.dead.len(),
 		Bytes:     q.cols.bytes,
 		OldestAge: q.oldestAge(now),
@@ -232,28 +432,50 @@ func (q *Queue) Stats(now Millis) store.Stats {
 	}
 }
 
-func (q *Queue) ready() int64 { return q.fresh.count + q.back.len() }
+func (q *Queue) ready() int64   { return q.cols.count(fresh) + q.cols.count(ripe) + q.back.len() }
+func (q *Queue) waiting() int64 { return q.cols.count(planned) + q.delayed }
 
-// eldest is the tick of the ready message that is offered next, and whether it is a fresh one.
-func (q *Queue) eldest() (avail int64, fresh, ok bool) {
-	if !q.fresh.empty() {
-		_, avail = q.cols.get(q.fresh.first())
-		fresh, ok = true, true
+// eldest is the ready message that first became available: its tick, and its slot if it has one.
+func (q *Queue) eldest() (seq store.Seq, avail int64, ok bool) {
+	older := func(s store.Seq, a int64) {
+		if !ok || a < avail || a == avail && s < seq {
+			seq, avail, ok = s, a, true
+		}
+	}
+	if s := q.cols.firstFresh(); s != 0 {
+		older(s, q.cols.avail(s))
+	}
+	if s := q.firstRipe(); s != 0 {
+		older(s, q.cols.avail(s))
 	}
 	if !q.back.empty() {
 		top := q.back.top()
-		if !ok || top.avail < avail || top.avail == avail && top.seq < q.fresh.first() {
-			avail, fresh, ok = top.avail, false, true
-		}
+		older(top.seq, top.avail)
 	}
-	return avail, fresh, ok
+	return seq, avail, ok
+}
+
+// firstRipe is the oldest ripe message; 0 when there is none.
+func (q *Queue) firstRipe() store.Seq {
+	for len(q.ripes) > 0 {
+		if q.cols.kind(q.ripes[0]) == ripe {
+			return q.ripes[0]
+		}
+		q.ripes = q.ripes[1:]
+	}
+	q.ripes = nil
+	return 0
 }
 
 func (q *Queue) oldestAge(now Millis) time.Duration {
-	avail, _, ok := q.eldest()
+	_, avail, ok := q.eldest()
 	if !ok {
 		return -1
 	}
+	return age(now, avail)
+}
+
+func age(now Millis, avail int64) time.Duration {
 	return time.Duration(max(int64(now)-avail*tickMillis, 0)) * time.Millisecond
 }
 
@@ -269,18 +491,44 @@ func (q *Queue) NextDue(now Millis) time.Duration {
 	if !q.timed.empty() {
 		sooner(q.timed.top().due)
 	}
+	if at, ok := q.firstPlanned(); ok {
+		sooner(at)
+	}
+	if at, ok := q.firstMortal(); ok {
+		sooner(at)
+	}
 	if q.settings.Retention > 0 {
-		if avail, _, ok := q.eldest(); ok {
+		if _, avail, ok := q.eldest(); ok {
 			sooner(q.expiry(avail))
 		}
 		if !q.dead.empty() {
 			sooner(q.expiry(q.dead.top().avail))
 		}
 	}
+	if q.settings.Interval > 0 && q.offers() && !q.full() {
+		if at := allowed(q.clock, q.settings.Interval); at > now {
+			sooner(at)
+		}
+	}
+	if q.lanes != nil {
+		if at, waits := q.lanes.relief(); waits {
+			sooner(at)
+		}
+	}
 	if due < 0 {
 		return store.NoDue
 	}
 	return time.Duration(max(due-now, 0)) * time.Millisecond
+}
+
+func (q *Queue) firstPlanned() (Millis, bool) {
+	for len(q.planned) > 0 {
+		if e := q.planned[0]; q.cols.kind(store.Seq(e.id)) == planned {
+			return e.at, true
+		}
+		q.planned.take()
+	}
+	return 0, false
 }
 
 // expiry is when a message of that age passes retention: up to a tick late, never early.

@@ -44,10 +44,11 @@ type history struct {
 	q, copy  *Queue
 	held     []store.SettleItem
 	revision uint64
+	fifo     bool
 }
 
 func newHistory(t *testing.T, rng *rand.Rand) *history {
-	return &history{T: t, rng: rng, now: 1_700_000_000_000, q: NewQueue(7), copy: NewQueue(7)}
+	return &history{T: t, rng: rng, now: 1_700_000_000_000, q: NewQueue(7), copy: NewQueue(7), fifo: rng.IntN(3) == 0}
 }
 
 func (h *history) step() {
@@ -73,10 +74,27 @@ func (h *history) step() {
 
 func (h *history) configure() {
 	h.revision++
-	ev, changed := h.q.Configure(h.now, store.Settings{
+	settings := store.Settings{
 		Revision: h.revision, MaxReceives: uint32(h.rng.IntN(4)), Lazy: h.rng.IntN(2) == 0,
-		Retention: time.Duration(h.rng.IntN(3)) * 10 * time.Second,
-	})
+		Retention: time.Duration(h.rng.IntN(3)) * 10 * time.Second, ExpiredDead: h.rng.IntN(2) == 0,
+		DedupWindow: time.Duration(h.rng.IntN(3)) * 3 * time.Second, Overflow: store.Overflow(h.rng.IntN(3)),
+		MaxMessages: int64(h.rng.IntN(2) * h.rng.IntN(200)), MaxBytes: int64(h.rng.IntN(2) * h.rng.IntN(1<<20)),
+		MaxInFlight: uint32(h.rng.IntN(2) * h.rng.IntN(100)), History: uint32(h.rng.IntN(3) * 5),
+		Interval: time.Duration(h.rng.IntN(2)*h.rng.IntN(100)) * time.Millisecond,
+	}
+	switch pick := h.rng.IntN(4); {
+	case h.fifo:
+		settings.Mode = store.FIFO
+	case pick == 0:
+		settings.Mode = store.Fair
+	case pick == 1:
+		settings.Levels, settings.Ageing = 1+uint8(h.rng.IntN(10)), time.Duration(h.rng.IntN(3))*time.Second
+	}
+	if settings.Levels == 0 && h.rng.IntN(2) == 0 {
+		settings.GroupInFlight = uint32(h.rng.IntN(10))
+		settings.GroupInterval = time.Duration(h.rng.IntN(2)*h.rng.IntN(1000)) * time.Millisecond
+	}
+	ev, changed := h.q.Configure(h.now, settings)
 	if changed {
 		got, err := DecodeConfigured(ev.Encode(nil))
 		h.must(err)
@@ -89,24 +107,46 @@ func (h *history) send() {
 	for i := range entries {
 		entries[i] = store.Entry{Payload: []byte{byte(i)}, Size: uint32(h.rng.IntN(1 << (1 + h.rng.IntN(18))))}
 	}
-	delays := make([]Millis, len(entries))
 	metas := make([]Meta, len(entries))
+	payloads := make([][]byte, len(entries))
 	for i := range metas {
+		m := &metas[i]
+		m.Size, payloads[i] = entries[i].Size, entries[i].Payload
 		if h.rng.IntN(4) == 0 {
-			delays[i] = Millis(h.rng.IntN(3000))
+			m.Delay = Millis(h.rng.IntN(3000))
 		}
-		metas[i] = Meta{Size: entries[i].Size, Due: h.now + delays[i]}
+		if h.rng.IntN(3) == 0 {
+			m.Group = []string{"", "a", "b", "c"}[h.rng.IntN(4)]
+		}
+		if h.rng.IntN(3) == 0 {
+			m.Priority, m.InOrder = uint8(h.rng.IntN(10)), h.rng.IntN(2) == 0
+		}
+		if h.rng.IntN(8) == 0 {
+			m.TTL = Millis(1 + h.rng.IntN(5000))
+		}
+		if h.rng.IntN(5) == 0 {
+			m.Dedup = store.DedupKey{byte(h.rng.IntN(50)), 1}
+		}
+		m.displace = h.rng.IntN(10) == 0
 	}
 	var once *store.Once
 	if h.rng.IntN(3) == 0 {
 		once = &store.Once{Key: [16]byte{byte(h.rng.IntN(20))}, Window: 5 * time.Second, Note: []byte("n")}
 	}
-	ev, _, fresh, err := h.q.Send(h.now, metas, once)
+	ev, res, fresh, err := h.q.Send(h.now, Sending{Entries: metas, Once: once, Whole: h.rng.IntN(3) == 0})
 	h.must(err)
 	if !fresh {
 		return
 	}
-	b := EncodeSent(nil, entries, delays, once)
+	if !ev.Simple {
+		payloads = nil
+		for i, e := range entries {
+			if res.Fates == nil || res.Fates[i].Verdict == store.Accepted {
+				payloads = append(payloads, e.Payload)
+			}
+		}
+	}
+	b := EncodeSent(nil, ev, payloads)
 	Stamp(b, 7, ev.At, ev.First)
 	batch, err := DecodeBatch(b, 7)
 	h.must(err)
@@ -114,10 +154,14 @@ func (h *history) send() {
 }
 
 func (h *history) claim() {
-	ev, _, changed := h.q.Claim(h.now, store.ClaimParams{
+	p := store.ClaimParams{
 		Max: 1 + h.rng.IntN(20), MaxBytes: 1 << 20, Consumer: []string{"", "a", "b"}[h.rng.IntN(3)],
 		Visibility: time.Duration(h.rng.IntN(3000)) * time.Millisecond,
-	})
+	}
+	if h.rng.IntN(3) == 0 {
+		p.Attempt, p.AttemptWindow = [16]byte{byte(h.rng.IntN(5)), 1}, 5*time.Second
+	}
+	ev, _, changed := h.q.Claim(h.now, p)
 	if !changed {
 		return
 	}
@@ -141,9 +185,15 @@ func (h *history) settle() {
 		item.After = time.Duration(h.rng.IntN(4)) * 500 * time.Millisecond
 		item.Uncount = item.Target == store.Ready && h.rng.IntN(4) == 0
 		item.Reason = []string{"", "boom", "timeout"}[h.rng.IntN(3)]
+		if h.rng.IntN(5) == 0 {
+			item.Token = store.AnyToken
+		}
 		p.Items = append(p.Items, item)
 	}
-	ev, _, changed := h.q.Settle(h.now, p)
+	if h.rng.IntN(6) == 0 {
+		p.Select, p.Each = h.selection(), store.SettleItem{Target: store.Target(1 + h.rng.IntN(4)), Reason: "all"}
+	}
+	ev, _, _, changed := h.q.Settle(h.now, p)
 	if !changed {
 		return
 	}
@@ -162,12 +212,42 @@ func (h *history) sweepOrMove() {
 		}
 		return
 	}
-	ev := MovedOut{At: h.now}
-	for _, c := range h.q.Dead(h.now, 1+h.rng.IntN(5)) {
-		ev.Seqs = append(ev.Seqs, c.Seq)
+	if h.rng.IntN(4) == 0 {
+		ev, _, _, changed := h.q.Purge(h.now, h.selection())
+		if changed {
+			got, err := DecodePurged(ev.Encode(nil))
+			h.must(err)
+			h.copy.ApplyPurged(got)
+		}
+		return
 	}
-	h.q.ApplyMovedOut(ev)
-	h.copy.ApplyMovedOut(ev)
+	out, in := MovedOut{At: h.now}, MovedIn{At: h.now, First: h.q.Next()}
+	bodies, _ := h.q.Movable(h.now, h.selection(), 1+h.rng.IntN(5))
+	for _, m := range bodies {
+		out.Seqs = append(out.Seqs, m.Seq)
+		in.Entries = append(in.Entries, Meta{Size: m.Size, Group: m.Group, Priority: m.Priority, Expires: m.Expires, Alias: uint32(m.Seq)})
+	}
+	for _, q := range []*Queue{h.q, h.copy} {
+		q.ApplyMovedOut(out)
+		q.ApplyMovedIn(in)
+	}
+}
+
+func (h *history) selection() *store.Selection {
+	sel := &store.Selection{States: store.States(h.rng.IntN(16))}
+	if h.rng.IntN(2) == 0 {
+		sel.Group = &[]string{"", "a", "b"}[h.rng.IntN(3)]
+	}
+	if h.rng.IntN(4) == 0 {
+		sel.Consumer = "a"
+	}
+	if h.rng.IntN(3) == 0 {
+		sel.From = store.Seq(h.rng.IntN(1000))
+	}
+	if h.rng.IntN(3) == 0 {
+		sel.AvailableBefore = Time(h.now - 3000)
+	}
+	return sel
 }
 
 func (h *history) restore() {

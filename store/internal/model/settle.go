@@ -2,13 +2,25 @@ package model
 
 import "github.com/dabba-mq/dabba/store"
 
-// Settle judges and changes items one after the other. It returns false when nothing changed.
-func (q *Queue) Settle(now Millis, p store.SettleParams) (Settled, []store.Outcome, bool) {
+// Settle judges and changes items one after the other, or what p.Select chooses. next is where to go on selecting. It
+// returns false when nothing changed.
+func (q *Queue) Settle(now Millis, p store.SettleParams) (ev Settled, outcomes []store.Outcome, next store.Seq, changed bool) {
 	q.advance(now)
-	ev := Settled{At: now}
-	outcomes := make([]store.Outcome, len(p.Items))
-	for i, item := range p.Items {
-		change, outcome, effective := q.judge(now, item, p.Strict)
+	items := p.Items
+	selected := p.Select != nil
+	if selected {
+		var seqs []store.Seq
+		seqs, next = q.choose(p.Select, sweepLimit)
+		items = make([]store.SettleItem, len(seqs))
+		for i, seq := range seqs {
+			items[i] = p.Each
+			items[i].Seq, items[i].Token = seq, store.AnyToken
+		}
+	}
+	ev = Settled{At: now}
+	outcomes = make([]store.Outcome, len(items))
+	for i, item := range items {
+		change, outcome, effective := q.judge(now, item, p.Strict, selected)
 		outcomes[i] = outcome
 		if effective {
 			q.change(now, change)
@@ -18,44 +30,80 @@ func (q *Queue) Settle(now Millis, p store.SettleParams) (Settled, []store.Outco
 			}
 		}
 	}
-	return ev, outcomes, len(ev.Changes) > 0
+	return ev, outcomes, next, len(ev.Changes) > 0
 }
 
 // judge decides one item without changing anything.
-func (q *Queue) judge(now Millis, item store.SettleItem, strict bool) (Change, store.Outcome, bool) {
-	n, touched := q.slots.find(item.Seq)
-	if !touched {
-		if q.fresh.has(item.Seq) || q.moved.has(item.Seq) {
-			return Change{}, store.Lost, false // its lease was forgotten by a crash, or it lives on elsewhere
+func (q *Queue) judge(now Millis, item store.SettleItem, strict, selected bool) (Change, store.Outcome, bool) {
+	if !q.Live(item.Seq) {
+		if q.moved.has(item.Seq) {
+			return Change{}, store.Lost, false // it lives on elsewhere
 		}
 		return Change{}, store.Gone, false
+	}
+	c := Change{
+		Seq: item.Seq, Target: item.Target, Due: after(now, item.After), Reason: item.Reason, Uncount: item.Uncount,
+	}
+	if item.Token == store.AnyToken {
+		return q.judgeAny(c, selected)
+	}
+	n, touched := q.slots.find(item.Seq)
+	if !touched {
+		return Change{}, store.Lost, false // its lease was forgotten by a crash
 	}
 	s := &q.slots.slab[n]
 	if s.token == 0 || s.token != item.Token || s.state == dead || strict && s.state != leased {
 		return Change{}, store.Lost, false
 	}
-	c := Change{Seq: item.Seq, Target: item.Target, Due: after(now, item.After), Reason: item.Reason}
 	switch item.Target {
 	case store.Ready:
-		if s.state == delayed {
+		if s.state == delayed || s.state == backoff {
 			return Change{}, store.Settled, false // already given back: a repeat does not draw a new delay
 		}
-		if item.Uncount {
-			if s.state != leased {
-				return Change{}, store.Lost, false
-			}
-			c.Uncount = true
-		} else if q.usedUp(s) && !q.settings.Lazy {
+		if item.Uncount && s.state != leased {
+			return Change{}, store.Lost, false
+		}
+		if !item.Uncount && q.usedUp(s) && !q.settings.Lazy {
 			c.Target = store.Dead
-			return c, store.Settled, true
 		}
 	case store.Leased:
-		if s.state == delayed {
+		c.Uncount = false
+		if s.state == delayed || s.state == backoff {
 			return Change{}, store.Lost, false // a late heartbeat does not undo a nack
 		}
 	case store.Done, store.Dead:
+		c.Uncount = false
 	default:
 		panic("model: settle without a target")
+	}
+	return c, store.Settled, true
+}
+
+// judgeAny decides one item whose message is chosen whoever holds it.
+func (q *Queue) judgeAny(c Change, selected bool) (Change, store.Outcome, bool) {
+	var st state
+	n, touched := q.slots.find(c.Seq)
+	if touched {
+		st = q.slots.slab[n].state
+	}
+	c.Uncount = false
+	switch c.Target {
+	case store.Ready:
+		if st == dead || st == leased && !selected {
+			return Change{}, store.Lost, false
+		}
+		if st == leased && q.usedUp(&q.slots.slab[n]) && !q.settings.Lazy {
+			c.Target = store.Dead
+		}
+	case store.Leased:
+		if st != leased {
+			return Change{}, store.Lost, false
+		}
+	case store.Dead:
+		if st == dead {
+			return Change{}, store.Settled, false
+		}
+	case store.Done:
 	}
 	return c, store.Settled, true
 }
@@ -68,46 +116,64 @@ func (q *Queue) isDead(seq store.Seq) bool {
 // change carries out one effective change.
 func (q *Queue) change(now Millis, c Change) {
 	if c.Target == store.Done {
-		q.erase(c.Seq)
+		q.erase(now, c.Seq, store.Acked)
 		return
 	}
-	n := q.mustFind(c.Seq)
+	n := q.slotOf(c.Seq)
+	s := &q.slots.slab[n]
 	if c.Reason != "" {
-		s := &q.slots.slab[n]
-		old := s.reason
-		s.reason = q.texts.hold(c.Reason)
-		q.texts.release(old)
+		held := q.texts.hold(c.Reason)
+		q.texts.release(s.reason)
+		s.reason = held
 	}
+	was := s.state
 	switch c.Target {
 	case store.Done: // above
 	case store.Dead:
-		q.bury(n)
+		if was == leased {
+			q.leaveVisit(n, now, store.Rejected, c.Reason)
+		}
+		q.leave(n)
+		q.setDead(n)
 	case store.Ready:
 		q.giveBack(n, now, c)
 	case store.Leased:
-		q.extend(n, now, c.Due)
+		q.leave(n)
+		q.setLeased(n, c.Due)
+		q.advance(now) // it may end at once
 	}
+}
+
+// slotOf is the slot of a message, which gets one, still in its state, if it has none.
+func (q *Queue) slotOf(seq store.Seq) uint32 {
+	n, touched := q.slots.find(seq)
+	if !touched {
+		n = q.touch(seq)
+	}
+	return n
 }
 
 func (q *Queue) giveBack(n uint32, now Millis, c Change) {
-	if c.Uncount {
-		q.slots.slab[n].entered--
+	s := &q.slots.slab[n]
+	held := s.state == leased
+	switch {
+	case c.Uncount:
+		s.entered--
+	case held:
+		q.leaveVisit(n, now, store.GivenBack, c.Reason)
+	}
+	q.leave(n)
+	switch {
+	case c.Due <= now:
+		q.setReady(n, now)
+	case held:
+		q.setDelayed(n, backoff, c.Due)
+	default:
+		q.setDelayed(n, delayed, c.Due)
 	}
 	if c.Due > now {
-		q.postpone(n, c.Due)
-		return
+		q.advance(now) // its retention may end at once
 	}
-	q.offer(n, now)
-}
-
-// extend lets the lease end at due; at once when that is not after now.
-func (q *Queue) extend(n uint32, now, due Millis) {
-	s := &q.slots.slab[n]
-	consumer := q.texts.hold(q.texts.get(s.consumer)) // leaving lets go of it
-	q.leave(n)
-	s.state, s.due, s.consumer = leased, due, consumer
-	q.timed.add(n)
-	q.advance(now)
 }
 
 // ApplySettled repeats a Settle.
@@ -116,6 +182,16 @@ func (q *Queue) ApplySettled(ev Settled) {
 	for _, c := range ev.Changes {
 		q.change(ev.At, c)
 	}
+}
+
+// Frees says whether a change that took messages out of their states may let a waiting claim or send go on: messages
+// became ready, a group or a limit let go of some, or a bounded queue has room. Call it on an advanced state.
+func (q *Queue) Frees(released bool) bool {
+	s := &q.settings
+	if released || s.MaxMessages > 0 || s.MaxBytes > 0 {
+		return true
+	}
+	return (q.lanes != nil || s.MaxInFlight > 0) && q.Claimable()
 }
 
 // Released says whether the event may have made messages ready at once.

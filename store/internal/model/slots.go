@@ -5,22 +5,25 @@ import "github.com/dabba-mq/dabba/store"
 type state uint8
 
 const (
-	delayed state = iota + 1
+	delayed state = iota + 1 // and was not given back
 	leased
 	ready
 	dead
+	backoff // given back with a delay
 )
 
-// slot is a touched message: one that is or was leased, waits for a delay to end, or is dead.
+// slot is a touched message: one that is or was leased, was delayed anew, or is dead.
 type slot struct {
 	seq      store.Seq
 	due      Millis      // end of the delay or lease
+	since    Millis      // when its last lease began
 	token    store.Token // of its last delivery; 0 if there was none
 	avail    int64       // tick of first availability; 0 while it never was
 	entered  uint32      // deliveries since it entered the queue
-	pos      uint32      // its place in the heap of its state
-	consumer uint32      // text: who holds it
+	pos      [2]uint32   // its places: in the heap of its state, and if ready in that of its lane
+	consumer uint32      // text: who holds it, or held it last
 	reason   uint32      // text: why it was last given back
+	visits   uint32      // the last one of its deliveries that ended; 0 for none
 	state    state
 }
 

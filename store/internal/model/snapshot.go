@@ -2,60 +2,93 @@ package model
 
 import (
 	"cmp"
-	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/dabba-mq/dabba/store"
 )
 
-// The encoding of a whole queue, version 1, with the conventions of encode.go:
+// The encoding of a whole queue, version 2, with the conventions of encode.go:
 //
-//	settings | next u64 | token u64
-//	fresh    n u32 | n × { from u64 | to u64 }
-//	moved    as fresh
-//	slots    n u32 | n × { seq u64 | due | token u64 | avail i64 | entered u32 | state u8 | consumer text | reason text }
-//	columns  n u32 | n × { index u64 | live u16 as u32 | skip u8 | full u8 | values }
-//	         values of a full chunk     base size u32 | base tick i64 | width of sizes u8 | of ticks u8 | packed bytes
-//	         values of one that fills   n u32 | n × { size u32 | tick i64 }
-//	once     n u32 | n × { key 16 | fingerprint 16 | first u64 | at | ends | count u32 | note text }
+//	settings | next u64 | token u64 | clock i64 (ns)
+//	moved    n u32 | n × { from u64 | to u64 }
+//	names    n u32 | n × text, empty for a free number | n u32 | n × free number u32
+//	columns  n u32 | n × { index u64 | live u32 | skip u8 | full u8 | kinds 64 | values }
+//	         values of a full chunk     6 × base i64 | 6 × width u8 | packed bytes
+//	         values of one that fills   n u32 | n × { 6 × i64 }
+//	slots    n u32 | n × { seq u64 | due | since | token u64 | avail i64 | entered u32 | state u8 | consumer text |
+//	                       reason text | visits }
+//	visits   n u32 | n × { from | to | end u8 | consumer text | reason text }
+//	planned  n u32 | n × { due | seq u64 }
+//	ripe     seqs
+//	lanes    turns u64 | n u32 | n × { key u32 | turn u64 | clock i64 (ns) | in order | fresh list as read from columns }
+//	once     n u32 | n × { key 16 | fingerprint 16 | first u64 | at | ends | count u32 | note text | fates text }
+//	recent   n u32 | n × { key 16 | seq u64 | ends }
+//	attempts n u32 | n × { key 16 | token u64 | ends | seqs }
+//	past     n u32 | n × { seq u64 | alias u32 | removed | how u8 | avail i64 | entered u32 | token u64 | since |
+//	                       consumer text | reason text | group text | priority u8 | visits }
 //
 // Equal states give equal bytes, so that snapshots can be compared.
 
 // Frozen is the state of a queue at one instant, to be encoded after the queue's lock was given up.
 type Frozen struct {
 	settings store.Settings
+	now      Millis
 	next     store.Seq
 	token    store.Token
-	spans    []span
+	clock    int64
 	moved    []span
-	slab     []slot
-	texts    []text
+	names    []text
+	freed    []uint32
 	cols     columns
+	slab     []slot
+	texts    texts
+	visits   visits
+	planned  agenda
+	ripes    []store.Seq
+	turns    uint64
+	lanes    []frozenLane
 	keys     []onceKey
 	once     []onceEntry
+	recent   recent
+	attempts []frozenAttempt
+	past     []past
 }
 
-// Freeze copies what may change and shares what does not: a few bytes for each chunk of messages, the slots of those
-// that were touched.
+type frozenLane struct {
+	key     uint32
+	turn    uint64
+	clock   int64
+	inOrder Millis
+}
+
+type frozenAttempt struct {
+	key attemptKey
+	attempt
+}
+
+// Freeze copies what may change and shares what does not: some bytes for each chunk of messages, the slots of those
+// that were touched, the lanes of groups.
 func (q *Queue) Freeze() *Frozen {
 	f := &Frozen{
-		settings: q.settings, next: q.next, token: q.token,
-		spans: slices.Clone(q.fresh.spans[q.fresh.head:]),
+		settings: q.settings, now: q.now, next: q.next, token: q.token, clock: q.clock,
 		moved: slices.Clone(q.moved.spans[q.moved.head:]),
-		slab:  slices.Clone(q.slots.slab),
-		texts: slices.Clone(q.texts.list),
-		cols: columns{
-			chunks: slices.Clone(q.cols.chunks), live: slices.Clone(q.cols.live), index: slices.Clone(q.cols.index),
-		},
-		keys: slices.Clone(q.once.ending),
-	}
-	if n := len(f.cols.chunks); n > 0 && f.cols.chunks[n-1] != nil && !f.cols.chunks[n-1].full {
-		last := *f.cols.chunks[n-1] // appending to it does not touch the values it has
-		f.cols.chunks[n-1] = &last
+		names: slices.Clone(q.names.list), freed: slices.Clone(q.names.free),
+		cols: q.cols.freeze(), slab: slices.Clone(q.slots.slab),
+		texts: texts{list: slices.Clone(q.texts.list)}, visits: visits{list: slices.Clone(q.visits.list)},
+		planned: slices.Clone(q.planned), ripes: slices.Clone(q.ripes),
+		keys: slices.Clone(q.once.ending), recent: q.recent.freeze(q.now), past: slices.Clone(q.past),
 	}
 	for _, key := range f.keys {
 		f.once = append(f.once, q.once.seen[key])
+	}
+	for _, key := range q.attempts.ending {
+		f.attempts = append(f.attempts, frozenAttempt{key, q.attempts.seen[key]})
+	}
+	if q.lanes != nil {
+		f.turns = q.lanes.turns
+		for key, n := range q.lanes.index {
+			f.lanes = append(f.lanes, frozenLane{key, q.lanes.list[n].turn, q.lanes.clocks[n], q.lanes.inOrder[n]})
+		}
 	}
 	return f
 }
@@ -69,19 +102,24 @@ func (f *Frozen) Encode(b []byte) []byte {
 	w.settings(f.settings)
 	w.seq(f.next)
 	w.u64(uint64(f.token))
-	w.spans(f.spans)
+	w.u64(uint64(f.clock))
 	w.spans(f.moved)
-	f.encodeSlots(&w)
+	w.count(len(f.names))
+	for _, t := range f.names {
+		w.text(t.s)
+	}
+	w.count(len(f.freed))
+	for _, n := range f.freed {
+		w.u32(n)
+	}
 	f.encodeColumns(&w)
-	w.count(len(f.keys))
-	for i, e := range f.once {
-		w.raw(f.keys[i][:])
-		w.raw(e.fingerprint[:])
-		w.seq(e.first)
-		w.millis(e.at)
-		w.millis(e.ends)
-		w.u32(e.count)
-		w.text(e.note)
+	f.encodeSlots(&w)
+	f.encodeWaiting(&w)
+	f.encodeLanes(&w)
+	f.encodeKeys(&w)
+	w.count(len(f.past))
+	for i := range f.past {
+		w.past(&f.past[i])
 	}
 	return w.b
 }
@@ -89,19 +127,42 @@ func (f *Frozen) Encode(b []byte) []byte {
 func (f *Frozen) encodeSlots(w *writer) {
 	slab := slices.DeleteFunc(f.slab, func(s slot) bool { return s.seq == 0 })
 	slices.SortFunc(slab, func(a, b slot) int { return cmp.Compare(a.seq, b.seq) })
-	texts := texts{list: f.texts}
+	reader := Queue{texts: f.texts, visits: f.visits}
 	w.count(len(slab))
 	for _, s := range slab {
 		w.seq(s.seq)
 		w.millis(s.due)
+		w.millis(s.since)
 		w.u64(uint64(s.token))
 		w.u64(uint64(s.avail))
 		w.u32(s.entered)
 		w.u8(uint8(s.state))
-		w.text(texts.get(s.consumer))
-		w.text(texts.get(s.reason))
+		w.text(f.texts.get(s.consumer))
+		w.text(f.texts.get(s.reason))
+		w.visits(reader.visitsOf(s.visits))
 	}
 	f.slab = nil
+}
+
+func (w *writer) visits(list []store.Visit) {
+	w.count(len(list))
+	for _, v := range list {
+		w.millis(Millis(v.LeasedAt.UnixMilli()))
+		w.millis(Millis(v.EndedAt.UnixMilli()))
+		w.u8(uint8(v.End))
+		w.text(v.Consumer)
+		w.text(v.Reason)
+	}
+}
+
+func (r *reader) visits() []store.Visit {
+	var list []store.Visit
+	for range r.count(25) {
+		list = append(list, store.Visit{
+			LeasedAt: Time(r.millis()), EndedAt: Time(r.millis()), End: store.End(r.u8()), Consumer: r.text(), Reason: r.text(),
+		})
+	}
+	return list
 }
 
 func (f *Frozen) encodeColumns(w *writer) {
@@ -120,44 +181,94 @@ func (f *Frozen) encodeColumns(w *writer) {
 		w.u32(uint32(f.cols.live[at]))
 		w.u8(ch.skip)
 		w.flag(ch.full)
+		for i := range f.cols.kinds[at].lo {
+			w.u64(f.cols.kinds[at].lo[i])
+			w.u64(f.cols.kinds[at].hi[i])
+		}
 		if ch.full {
-			w.u32(ch.baseS)
-			w.u64(uint64(ch.baseT))
-			w.u8(ch.widthS)
-			w.u8(ch.widthT)
+			for _, v := range ch.base {
+				w.u64(uint64(v))
+			}
+			w.raw(ch.width[:])
 			w.raw(ch.data)
 			continue
 		}
-		w.count(len(ch.sizes))
-		for i, size := range ch.sizes {
-			w.u32(size)
-			w.u64(uint64(ch.ticks[i]))
+		w.count(len(ch.open))
+		for i := range ch.open {
+			for _, v := range ch.open[i].row() {
+				w.u64(uint64(v))
+			}
 		}
 	}
 }
 
-// Restore reads what Encode wrote and checks that it is a possible state.
-func Restore(id store.QueueID, b []byte) (*Queue, error) {
-	r := reader{b: b}
-	q := NewQueue(id)
-	q.settings = r.settings()
-	q.next = r.seq()
-	q.token = store.Token(r.u64())
-	q.fresh, q.moved = r.ranges(q.next), r.ranges(q.next)
-	q.restoreSlots(&r)
-	q.restoreColumns(&r)
-	for range r.count(64) {
-		var key onceKey
-		var e onceEntry
-		copy(key[:], r.take(16))
-		copy(e.fingerprint[:], r.take(16))
-		e.first, e.at, e.ends, e.count, e.note = r.seq(), r.millis(), r.millis(), r.u32(), r.text()
-		q.once.restore(key, e)
+// encodeWaiting writes what is planned and ripe, without what became void.
+func (f *Frozen) encodeWaiting(w *writer) {
+	list := slices.DeleteFunc(f.planned, func(e entry) bool { return f.cols.kind(store.Seq(e.id)) != planned })
+	slices.SortFunc(list, func(a, b entry) int { return cmp.Compare(a.id, b.id) })
+	w.count(len(list))
+	for _, e := range list {
+		w.millis(e.at)
+		w.u64(e.id)
 	}
-	if err := r.done("queue"); err != nil {
-		return nil, fmt.Errorf("queue %d: %w", id, err)
+	w.seqs(slices.DeleteFunc(f.ripes, func(seq store.Seq) bool { return f.cols.kind(seq) != ripe }))
+	f.planned, f.ripes = nil, nil
+}
+
+func (f *Frozen) encodeLanes(w *writer) {
+	slices.SortFunc(f.lanes, func(a, b frozenLane) int { return cmp.Compare(a.key, b.key) })
+	w.u64(f.turns)
+	w.count(len(f.lanes))
+	for _, l := range f.lanes {
+		w.u32(l.key)
+		w.u64(l.turn)
+		w.u64(uint64(l.clock))
+		w.millis(l.inOrder)
 	}
-	return q, nil
+}
+
+func (f *Frozen) encodeKeys(w *writer) {
+	w.count(len(f.keys))
+	for i, e := range f.once {
+		w.raw(f.keys[i][:])
+		w.raw(e.fingerprint[:])
+		w.seq(e.first)
+		w.millis(e.at)
+		w.millis(e.ends)
+		w.u32(e.count)
+		w.text(e.note)
+		w.text(e.fates)
+	}
+	keys, firsts := f.recent.list(f.now)
+	w.count(len(keys))
+	for i, key := range keys {
+		w.raw(key[:])
+		w.seq(firsts[i].seq)
+		w.millis(firsts[i].ends)
+	}
+	w.count(len(f.attempts))
+	for _, a := range f.attempts {
+		w.raw(a.key[:])
+		w.u64(uint64(a.token))
+		w.millis(a.ends)
+		w.seqs(a.seqs)
+	}
+}
+
+func (w *writer) past(p *past) {
+	w.seq(p.seq)
+	w.u32(p.alias)
+	w.millis(p.removed)
+	w.u8(uint8(p.how))
+	w.u64(uint64(p.avail))
+	w.u32(p.entered)
+	w.u64(uint64(p.token))
+	w.millis(p.since)
+	w.text(p.consumer)
+	w.text(p.reason)
+	w.text(p.group)
+	w.u8(p.priority)
+	w.visits(p.visits)
 }
 
 func (w *writer) spans(list []span) {
@@ -165,135 +276,5 @@ func (w *writer) spans(list []span) {
 	for _, s := range list {
 		w.seq(s.from)
 		w.seq(s.to)
-	}
-}
-
-// ranges reads spans that rise and lie below next.
-func (r *reader) ranges(next store.Seq) (set ranges) {
-	before := store.Seq(0)
-	for range r.count(16) {
-		s := span{r.seq(), r.seq()}
-		if s.from <= before || s.to < s.from || s.to >= next {
-			r.failed = true
-			return ranges{}
-		}
-		before = s.to
-		set.spans = append(set.spans, s)
-		set.count += int64(s.to-s.from) + 1
-	}
-	return set
-}
-
-func (q *Queue) restoreSlots(r *reader) {
-	for range r.count(45) {
-		s := slot{
-			seq: r.seq(), due: r.millis(), token: store.Token(r.u64()), avail: int64(r.u64()),
-			entered: r.u32(), state: state(r.u8()),
-		}
-		consumer, reason := r.text(), r.text()
-		_, twice := q.slots.find(s.seq)
-		if r.failed || twice || s.seq == 0 || s.seq >= q.next || q.fresh.has(s.seq) {
-			r.failed = true
-			return
-		}
-		s.consumer, s.reason = q.texts.hold(consumer), q.texts.hold(reason)
-		n := q.slots.add(s)
-		switch s.state {
-		case delayed:
-			q.delayed++
-			q.timed.add(n)
-		case leased:
-			q.timed.add(n)
-		case ready:
-			q.back.add(n)
-		case dead:
-			q.dead.add(n)
-		default:
-			r.failed = true
-			return
-		}
-	}
-}
-
-func (q *Queue) restoreColumns(r *reader) {
-	var live int64
-	for range r.count(18) {
-		index, n := r.u64(), r.u32()
-		ch := &chunk{skip: r.u8(), full: r.flag()}
-		ch.restore(r)
-		last := len(q.cols.index) - 1
-		if r.failed || n > chunkLen || last >= 0 && q.cols.index[last] >= index {
-			r.failed = true
-			return
-		}
-		live += int64(n)
-		q.cols.index = append(q.cols.index, index)
-		q.cols.live = append(q.cols.live, uint16(n))
-		q.cols.chunks = append(q.cols.chunks, ch)
-	}
-	if live != q.Len() {
-		r.failed = true
-		return
-	}
-	for seq := range q.liveSeqs() {
-		if !q.cols.has(seq) {
-			r.failed = true
-			return
-		}
-		size, _ := q.cols.get(seq)
-		q.cols.bytes += int64(size)
-	}
-}
-
-func (ch *chunk) restore(r *reader) {
-	if !ch.full {
-		for range r.count(12) {
-			ch.sizes = append(ch.sizes, r.u32())
-			ch.ticks = append(ch.ticks, int64(r.u64()))
-		}
-		return
-	}
-	ch.baseS, ch.baseT = r.u32(), int64(r.u64())
-	ch.widthS, ch.widthT = r.u8(), r.u8()
-	if ch.widthS > 8 || ch.widthT > 8 {
-		r.failed = true
-		return
-	}
-	ch.data = slices.Clone(r.take(ch.dataLen()))
-}
-
-// has says whether there are values for seq.
-func (c *columns) has(seq store.Seq) bool {
-	if len(c.index) == 0 {
-		return false
-	}
-	at := c.find(seq)
-	if at == len(c.index) || c.index[at] != uint64(seq)/chunkLen {
-		return false
-	}
-	ch, i := c.chunks[at], int(uint64(seq)%chunkLen)-int(c.chunks[at].skip)
-	return i >= 0 && (ch.full || i < len(ch.sizes))
-}
-
-// liveSeqs yields the sequences of all messages in rising order.
-func (q *Queue) liveSeqs() func(yield func(store.Seq) bool) {
-	return func(yield func(store.Seq) bool) {
-		touched := slices.Sorted(maps.Keys(q.slots.index))
-		spans := q.fresh.spans[q.fresh.head:]
-		for len(touched) > 0 || len(spans) > 0 {
-			if len(spans) == 0 || len(touched) > 0 && touched[0] < spans[0].from {
-				if !yield(touched[0]) {
-					return
-				}
-				touched = touched[1:]
-				continue
-			}
-			for seq := spans[0].from; seq <= spans[0].to; seq++ {
-				if !yield(seq) {
-					return
-				}
-			}
-			spans = spans[1:]
-		}
 	}
 }

@@ -36,6 +36,15 @@ func (t *texts) hold(s string) uint32 {
 	return id
 }
 
+// id is the number of a text that is held.
+func (t *texts) id(s string) (uint32, bool) {
+	if s == "" {
+		return 0, true
+	}
+	id, ok := t.ids[s]
+	return id, ok
+}
+
 func (t *texts) release(id uint32) {
 	if id == 0 {
 		return

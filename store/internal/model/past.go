@@ -1,0 +1,54 @@
+package model
+
+import "github.com/dabba-mq/dabba/store"
+
+// past is what is remembered of a message that was removed.
+type past struct {
+	seq      store.Seq
+	alias    uint32
+	removed  Millis
+	how      store.Removal
+	avail    int64
+	entered  uint32
+	token    store.Token
+	since    Millis
+	consumer string
+	reason   string
+	group    string
+	priority uint8
+	visits   []store.Visit
+}
+
+// bequeath remembers slot n, which is about to be removed, if the settings say so.
+func (q *Queue) bequeath(now Millis, n uint32, how store.Removal) {
+	limit := int(q.settings.History)
+	if limit == 0 {
+		return
+	}
+	s := &q.slots.slab[n]
+	if len(q.past) >= limit {
+		q.past = append(q.past[:0:0], q.past[len(q.past)-limit+1:]...)
+	}
+	q.past = append(q.past, past{
+		seq: s.seq, alias: q.cols.alias(s.seq), removed: now, how: how, avail: s.avail, entered: s.entered,
+		token: s.token, since: s.since, consumer: q.texts.get(s.consumer), reason: q.texts.get(s.reason),
+		group: q.names.get(q.cols.group(s.seq)), priority: q.cols.priority(s.seq), visits: q.visitsOf(s.visits),
+	})
+}
+
+func (p *past) view() store.View {
+	v := store.View{
+		Delivery: store.Delivery{
+			Seq: p.seq, Receives: p.entered, Entered: p.entered, Group: p.group, Priority: p.priority,
+		},
+		Token: p.token, Consumer: p.consumer, Reason: p.reason, Visits: p.visits,
+		RemovedAt: Time(p.removed), Removal: p.how,
+	}
+	if p.avail > 0 {
+		v.AvailableAt = Time(Millis(p.avail * tickMillis))
+	}
+	if p.since > 0 {
+		v.LeasedAt = Time(p.since)
+	}
+	return v
+}

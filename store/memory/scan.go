@@ -1,0 +1,64 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/internal/model"
+)
+
+// Scan implements [store.QueueAdmin].
+func (s *Store) Scan(_ context.Context, p store.ScanParams) (store.ScanResult, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q, err := s.find(p.Queue)
+	if err != nil {
+		return store.ScanResult{}, err
+	}
+	views, next := q.Scan(s.clock.Now(), &p.Select, p.Limit, p.MaxBytes)
+	for i := range views {
+		q.fill(&views[i])
+	}
+	return store.ScanResult{Views: views, Next: next}, nil
+}
+
+// fill adds what a message says.
+func (q *queue) fill(v *store.View) {
+	m := q.messages[v.Seq]
+	m.Payload = slices.Clone(m.Payload)
+	m.Fill(v)
+}
+
+// Lookup implements [store.QueueAdmin].
+func (s *Store) Lookup(_ context.Context, id, origin store.QueueID, seq store.Seq) (store.View, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q, err := s.find(id)
+	if err != nil {
+		return store.View{}, err
+	}
+	for _, found := range q.Lookup(s.clock.Now(), origin, seq) {
+		v := found.View
+		if v.State == 0 {
+			return v, nil
+		}
+		q.fill(&v)
+		if found.Sure || model.IsFrom(v, origin, seq) {
+			return v, nil
+		}
+	}
+	return store.View{}, fmt.Errorf("message %d of queue %d in queue %d: %w", seq, origin, id, store.ErrNotFound)
+}
+
+// Groups implements [store.QueueAdmin].
+func (s *Store) Groups(_ context.Context, id store.QueueID, after *string, limit int) ([]store.Group, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q, err := s.find(id)
+	if err != nil {
+		return nil, err
+	}
+	return q.Groups(s.clock.Now(), after, limit), nil
+}
