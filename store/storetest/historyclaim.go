@@ -27,14 +27,16 @@ func (w *historyWorld) prepareClaim(d drawer, q store.QueueID, all bool) (string
 	if all {
 		p = store.ClaimParams{Queue: q, Revision: p.Revision, Max: 10_000, MaxBytes: 1 << 30, Visibility: time.Minute}
 	}
-	return fmt.Sprintf("Claim%+v", p), func(s *side) (any, error) {
+	name := fmt.Sprintf("Claim(%x, revision %d, max %d, max bytes %d, for %v by %q, attempt %d for %v)",
+		uint64(q), p.Revision, p.Max, p.MaxBytes, p.Visibility, p.Consumer, p.Attempt[0], p.AttemptWindow)
+	return name, func(s *side) (any, error) {
 		r, err := s.store.Claim(w.ctx, p)
 		if err != nil {
 			return nil, err
 		}
 		var b strings.Builder
 		fmt.Fprintf(&b, "deadline %v died %d expired %d ready %v repeated %v next due %v",
-			r.Deadline.UTC(), r.Died, r.Expired, r.Ready, r.Repeated, r.NextDue)
+			moment(r.Deadline), r.Died, r.Expired, r.Ready, r.Repeated, r.NextDue)
 		if len(r.Messages) > 0 {
 			s.claimed, s.claim = r.Messages, s.number(claimID{q, r.Token})
 			fmt.Fprintf(&b, " claim %d", s.claim)
@@ -60,10 +62,18 @@ func (s *side) number(id claimID) int {
 func showDelivery(m store.Delivery) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d: %s size %d sent %v receives %d entered %d available %v group %q priority %d expires %v",
-		m.Seq, brief(m.Payload), m.Size, m.SentAt.UTC(), m.Receives, m.Entered, m.AvailableAt.UTC(), m.Group, m.Priority, m.ExpiresAt.UTC())
+		m.Seq, brief(m.Payload), m.Size, moment(m.SentAt), m.Receives, m.Entered, moment(m.AvailableAt), m.Group, m.Priority, moment(m.ExpiresAt))
 	if o := m.Origin; o != nil {
 		fmt.Fprintf(&b, " origin %x %d %v %d %q %q %v",
-			uint64(o.Queue), o.Seq, o.SentAt.UTC(), o.Receives, o.Label, o.Reason, o.MovedAt.UTC())
+			uint64(o.Queue), o.Seq, moment(o.SentAt), o.Receives, o.Label, o.Reason, moment(o.MovedAt))
 	}
 	return b.String()
+}
+
+// moment prints a time as the distance from the start of the history.
+func moment(at time.Time) string {
+	if at.IsZero() {
+		return "never"
+	}
+	return "+" + at.Sub(epoch).String()
 }

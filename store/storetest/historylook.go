@@ -96,12 +96,12 @@ func (w *historyWorld) preparePurge(d drawer, q store.QueueID) (string, doer) {
 func (s *side) showView(q store.QueueID, v store.View) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s state %d due %v consumer %q leased %v reason %q removed %v %d",
-		showDelivery(v.Delivery), v.State, v.Due.UTC(), v.Consumer, v.LeasedAt.UTC(), v.Reason, v.RemovedAt.UTC(), v.Removal)
+		showDelivery(v.Delivery), v.State, moment(v.Due), v.Consumer, moment(v.LeasedAt), v.Reason, moment(v.RemovedAt), v.Removal)
 	if v.Token != 0 {
 		fmt.Fprintf(&b, " claim %d", s.number(claimID{q, v.Token}))
 	}
 	for _, e := range v.Visits {
-		fmt.Fprintf(&b, " {%v to %v by %q ended %d reason %q}", e.LeasedAt.UTC(), e.EndedAt.UTC(), e.Consumer, e.End, e.Reason)
+		fmt.Fprintf(&b, " {%v to %v by %q ended %d reason %q}", moment(e.LeasedAt), moment(e.EndedAt), e.Consumer, e.End, e.Reason)
 	}
 	return b.String()
 }

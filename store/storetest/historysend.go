@@ -83,7 +83,7 @@ func describeSend(p store.SendParams) string {
 			there bool
 		}{
 			{"delay", e.Delay, e.Delay != 0},
-			{"not before", e.NotBefore, !e.NotBefore.IsZero()},
+			{"not before", moment(e.NotBefore), !e.NotBefore.IsZero()},
 			{"in order", e.InOrder, e.InOrder},
 			{"priority", e.Priority, e.Priority != 0},
 			{"ttl", e.TTL, e.TTL != 0},

@@ -30,7 +30,8 @@ func (w *historyWorld) prepareSettle(d drawer) (string, doer) {
 		p.Items = append(p.Items, i)
 		claims = append(claims, r.claim)
 	}
-	return fmt.Sprintf("Settle%+v by claims %v", p, claims), func(s *side) (any, error) {
+	name := fmt.Sprintf("Settle(%x, revision %d, strict %v, %+v by claims %v)", uint64(p.Queue), p.Revision, p.Strict, p.Items, claims)
+	return name, func(s *side) (any, error) {
 		mine := p
 		mine.Items = append([]store.SettleItem{}, p.Items...)
 		for i := range mine.Items {
@@ -77,6 +78,6 @@ func describeSelection(sel store.Selection) string {
 	if sel.Group != nil {
 		group = fmt.Sprintf("%q", *sel.Group)
 	}
-	sel.Group = nil
-	return fmt.Sprintf("%+v of group %s", sel, group)
+	return fmt.Sprintf("{states %04b group %s consumer %q available before %s from %d up to %d seqs %v}",
+		sel.States, group, sel.Consumer, moment(sel.AvailableBefore), sel.From, sel.UpTo, sel.Seqs)
 }
