@@ -34,6 +34,8 @@ func routes(c Config) *surface {
 	s.call(http.MethodPatch, "/v1/queues/{q}", s.api.Change)
 	s.call(http.MethodGet, "/v1/queues/{q}", s.api.Describe)
 	s.call(http.MethodDelete, "/v1/queues/{q}", s.api.Delete)
+	s.call(http.MethodPost, "/v1/queues/{q}/pause", s.api.Pause)
+	s.call(http.MethodPost, "/v1/queues/{q}/resume", s.api.Resume)
 
 	s.call(http.MethodPost, "/v1/queues/{q}/messages", s.api.Send)
 	s.call(http.MethodPost, "/v1/queues/{q}/receive", s.api.Receive)
@@ -42,6 +44,7 @@ func routes(c Config) *surface {
 	s.call(http.MethodPost, "/v1/queues/{q}/extend", s.api.Extend)
 	s.call(http.MethodDelete, "/v1/queues/{q}/messages/{receipt}", s.api.Remove)
 	s.call(http.MethodPost, "/v1/queues/{q}/release", s.api.Release)
+	s.call(http.MethodPost, "/v1/receive", s.api.ReceiveMany)
 
 	s.call(http.MethodGet, "/v1/queues/{q}/messages", s.api.Browse)
 	s.call(http.MethodGet, "/v1/queues/{q}/messages/id/{id}", s.api.Look)
@@ -49,10 +52,20 @@ func routes(c Config) *surface {
 	s.call(http.MethodDelete, "/v1/queues/{q}/messages/id/{id}", s.api.RemoveID)
 	s.call(http.MethodPost, "/v1/queues/{q}/purge", s.api.Purge)
 
+	s.call(http.MethodPost, "/v1/queues/{q}/redrive", s.api.Redrive)
+	s.call(http.MethodGet, "/v1/tasks", s.api.Tasks)
+	s.call(http.MethodGet, "/v1/tasks/{id}", s.api.Task)
+	s.call(http.MethodDelete, "/v1/tasks/{id}", s.api.CancelTask)
+
 	s.call(http.MethodGet, "/v1/queues/{q}/groups", s.api.Groups)
 	s.call(http.MethodPost, "/v1/queues/{q}/groups/{g}/skip", s.api.SkipGroup)
 	s.call(http.MethodPost, "/v1/queues/{q}/groups/{g}/dead-letter", s.api.BuryGroup)
 	s.call(http.MethodPost, "/v1/queues/{q}/groups/{g}/purge", s.api.PurgeGroup)
+
+	s.call(http.MethodGet, "/v1/queues/{q}/schedules", s.api.ListSchedules)
+	s.call(http.MethodPut, "/v1/queues/{q}/schedules/{name}", s.api.PutSchedule)
+	s.call(http.MethodGet, "/v1/queues/{q}/schedules/{name}", s.api.DescribeSchedule)
+	s.call(http.MethodDelete, "/v1/queues/{q}/schedules/{name}", s.api.DeleteSchedule)
 
 	if !c.SeparateAdmin {
 		s.call(http.MethodGet, "/metrics", s.metrics)

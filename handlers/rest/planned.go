@@ -20,8 +20,7 @@ var plannedFields = map[reflect.Type][]string{
 func planned(of reflect.Type, field string) bool { return slices.Contains(plannedFields[of], field) }
 
 // plannedPaths are the same for calls.
-var plannedPaths = regexp.MustCompile(`^/v1/(queues/[^/]+/(redrive|pause|resume|schedules)` +
-	`|receive|tasks|topics|transactions)(/|$)|^/console(/|$)`)
+var plannedPaths = regexp.MustCompile(`^/v1/(topics|transactions)(/|$)|^/console(/|$)`)
 
 // NotFound answers a path that is no route.
 func (a *API) NotFound(_ http.ResponseWriter, r *http.Request) error {
