@@ -122,6 +122,9 @@ func inQueue(i int, err error) error {
 	return &named
 }
 
+// Ref is the queue that the messages are from.
+func (r *Received) Ref() Ref { return r.queue.ref }
+
 // Undo gives all the messages back: see [Received.Undo]. One queue's failing does not keep the others from it.
 func (r *ReceivedMany) Undo(ctx context.Context) error {
 	var failed []error

@@ -77,6 +77,9 @@ func queueOf(q engine.Queue) Queue {
 		Name:   q.Ref.Name,
 		Config: configOf(q.Config),
 		Counts: Counts(q.Counts),
+		Paused: pausedOf(q.Paused),
+
+		QueueNumbers: numbersOf(q.Numbers),
 	}
 	if q.OldestAge >= 0 {
 		out.OldestAge = new(Duration(q.OldestAge.Truncate(time.Millisecond)))

@@ -64,23 +64,29 @@ func (a *API) Receive(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	return a.handOver(w, r, []*engine.Received{got}, func() error {
+		if raw {
+			return writeRaw(w, got)
+		}
+		return writeReceived(w, got)
+	})
+}
+
+// handOver answers with messages, and gives them back if the client does not get all of the answer.
+func (a *API) handOver(w http.ResponseWriter, r *http.Request, got []*engine.Received, write func() error) error {
 	if gone(r) {
 		a.undo(r, got)
 		w.WriteHeader(clientGone)
 		return nil
 	}
-	size := heldBy(got)
+	messages, size := heldBy(got)
 	if !a.answers.Take(size) {
 		a.undo(r, got)
 		return busy("The server is holding as many answers for slow readers as it may; repeat the request shortly, or ask for less.")
 	}
 	defer a.answers.Give(size)
-	if raw {
-		err = writeRaw(w, got)
-	} else {
-		err = writeReceived(w, got)
-	}
-	if err == nil && len(got.Messages) > 0 {
+	err := write()
+	if err == nil && messages > 0 {
 		// The lease counts only once the last byte is out. From then on the client may close when it likes: that the
 		// context has ended says nothing any more.
 		err = http.NewResponseController(w).Flush()
@@ -91,37 +97,44 @@ func (a *API) Receive(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// heldBy is how much memory an answer takes until its client has read it. A small one fits into the connection's buffer.
-func heldBy(got *engine.Received) int64 {
-	size := int64(0)
-	for i := range got.Messages {
-		size += int64(len(got.Messages[i].Body))
+// heldBy is how many messages an answer has, and how much memory it takes until its client has read it. A small one fits
+// into the connection's buffer.
+func heldBy(got []*engine.Received) (messages int, size int64) {
+	for _, part := range got {
+		messages += len(part.Messages)
+		for i := range part.Messages {
+			size += int64(len(part.Messages[i].Body))
+		}
 	}
 	if size <= unbudgeted {
-		return 0
+		return messages, 0
 	}
-	return size
+	return messages, size
 }
 
 // receive waits without the deadline under which the request was read: it would end a wait that is longer.
 func (a *API) receive(w http.ResponseWriter, r *http.Request, ref engine.Ref, req engine.ReceiveRequest) (*engine.Received, error) {
 	if req.Wait == nil || *req.Wait > 0 {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+		unhurriedRead(w)
 	}
 	return a.engine.Receive(r.Context(), ref, req)
 }
 
+// unhurriedRead takes away the deadline under which the request was read.
+func unhurriedRead(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+}
+
 // undo gives messages back that the client did not get. It failing is like the client's crash after it got them: the
 // leases end by themselves.
-func (a *API) undo(r *http.Request, got *engine.Received) {
-	if len(got.Messages) == 0 {
-		return
-	}
+func (a *API) undo(r *http.Request, got []*engine.Received) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), undoTime)
 	defer cancel()
-	if err := got.Undo(ctx); err != nil {
-		a.log.WarnContext(ctx, "messages of a receive that was hung up on stay leased until their visibility ends",
-			slog.String("path", r.URL.Path), slog.Int("messages", len(got.Messages)), slog.Any("error", err))
+	for _, part := range got {
+		if err := part.Undo(ctx); err != nil {
+			a.log.WarnContext(ctx, "messages of a receive that was hung up on stay leased until their visibility ends",
+				slog.String("path", r.URL.Path), slog.Int("messages", len(part.Messages)), slog.Any("error", err))
+		}
 	}
 }
 

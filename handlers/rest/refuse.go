@@ -25,6 +25,7 @@ var statuses = map[engine.Code]int{
 	engine.CodeLeaseLost:            http.StatusConflict,
 	engine.CodeTooLarge:             http.StatusRequestEntityTooLarge,
 	engine.CodeQueueFull:            http.StatusTooManyRequests,
+	engine.CodePaused:               http.StatusTooManyRequests,
 	engine.CodeIdempotencyKeyReused: http.StatusUnprocessableEntity,
 	engine.CodeUnavailable:          http.StatusServiceUnavailable,
 	engine.CodeStorageFull:          http.StatusInsufficientStorage,

@@ -13,6 +13,9 @@ type Queue struct {
 	Counts Counts      `json:"counts" validate:"required"`
 	// The age of the oldest ready message since it first became available here; null when none is ready.
 	OldestAge *Duration `json:"oldest_age" validate:"required" swaggertype:"string" extensions:"x-nullable" example:"12s"`
+	// What the queue does not do for now; absent when it does everything.
+	Paused *Paused `json:"paused,omitzero"`
+	QueueNumbers
 }
 
 // Counts are exact and agree with one another.
