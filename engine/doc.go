@@ -29,6 +29,8 @@
 //   - attempt: one receive that may be repeated, known by an id that its client chose.
 //   - wait: how long a receive stays open while nothing is ready. A waiter is such a receive.
 //   - idempotency key: a name a client gives one send so that it may repeat it.
+//   - schedule: a recurring send of a queue. Its fire times are what its cron expression says; one that no server noticed
+//     within a minute was missed.
 //   - bury: to move dead messages to their dead-letter queue.
 //   - redrive: to move messages to another queue because someone asked for it, mostly dead letters back to their origin:
 //     the queue they last came from. It is a task, which makes passes over the queue, a batch at a time.
@@ -50,14 +52,15 @@
 //
 // The clock never blocks. The janitor does what takes a write: it sweeps due queues and moves dead messages to their
 // dead-letter queue. The worker performs the tasks, which take turns, and keeps how far they are in the store, so that
-// they go on after a restart. All belong to the [Engine] and are joined by [Engine.Close].
+// they go on after a restart. One goroutine sends what schedules have due, each fire time once however many engines share
+// the store. All belong to the [Engine] and are joined by [Engine.Close].
 //
 // # Lock order
 //
 // A name's turn is held over store calls, by rare operations only: those that change or reload its catalog entry, and
 // a move between queues (the target's). Nobody who has a turn waits for another. The mutexes (catalog.mu, line.mu,
-// clock.mu, janitor.mu, tasks.mu, random.mu) may be taken with a turn held, never one inside another; no store call and no
-// callback is made under a mutex. Sending, receiving and settling take no mutex but that of the line when someone
+// clock.mu, janitor.mu, timetable.mu, tasks.mu, random.mu) may be taken with a turn held, never one inside another; no store
+// call and no callback is made under a mutex. Sending, receiving and settling take no mutex but that of the line when someone
 // waits, and that of the clock when a due time comes closer.
 //
 // # What does not live here

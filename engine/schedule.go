@@ -17,6 +17,9 @@ const (
 	ScheduleAttribute = "dabba-schedule"
 	FireTimeAttribute = "dabba-fire-time"
 
+	// fireTimeFormat is RFC 3339 with milliseconds in UTC, as the wires write all times.
+	fireTimeFormat = "2006-01-02T15:04:05.000Z"
+
 	maxScheduleName = 80
 	// upcoming is how many fire times are shown ahead.
 	upcoming = 3
@@ -77,7 +80,7 @@ func (m *Message) stamped(schedule string, fire time.Time) Message {
 	out.Attributes = append(
 		out.Attributes,
 		Attribute{Name: ScheduleAttribute, Value: []byte(schedule)},
-		Attribute{Name: FireTimeAttribute, Value: fire.UTC().AppendFormat(nil, time.RFC3339)},
+		Attribute{Name: FireTimeAttribute, Value: fire.UTC().AppendFormat(nil, fireTimeFormat)},
 	)
 	return out
 }

@@ -55,8 +55,11 @@ func TestTheFormsOfTheDocsWorkAsTheyStand(t *testing.T) {
 				t.Fatal(err)
 			}
 			sent++
-			answer := srv.Do(strings.ToUpper(method), strings.ReplaceAll(path, "{q}", "q"), string(content["application/json"].Example))
-			answer.Want(http.StatusOK)
+			path := strings.NewReplacer("{q}", "q", "{name}", "nightly").Replace(path)
+			answer := srv.Do(strings.ToUpper(method), path, string(content["application/json"].Example))
+			if answer.Status != http.StatusCreated {
+				answer.Want(http.StatusOK)
+			}
 		}
 	}
 	if sent < 7 {

@@ -57,6 +57,9 @@ var calls = []struct{ method, path, body, action string }{
 	{"POST", "/v1/queues/q/groups/x/dead-letter", "", "manage"},
 	{"POST", "/v1/queues/q/groups/x/purge", "", "manage"},
 	{"POST", "/v1/queues/q/purge", "", "manage"},
+	{"GET", "/v1/queues/q/schedules", "", "read"},
+	{"GET", "/v1/queues/q/schedules/x", "", "read"},
+	{"DELETE", "/v1/queues/q/schedules/x", "", "manage"},
 	{"DELETE", "/v1/queues/q?force=true", "", "manage"},
 }
 
@@ -81,6 +84,18 @@ func TestEveryCallNeedsItsScope(t *testing.T) {
 		}
 		srv.Do(call.method, call.path, call.body, caller("", "queues:"+call.action+":other")...).Refused(http.StatusForbidden, "forbidden", "")
 	}
+}
+
+// TestAScheduleNeedsWhatItsSendsNeed has callers that may look after a queue but not send to it, and the other way round.
+func TestAScheduleNeedsWhatItsSendsNeed(t *testing.T) {
+	t.Parallel()
+	srv, caller := withKeys(t)
+	srv.Put("/v1/queues/q", "", caller("", "queues:manage:q")...).Want(http.StatusCreated)
+	const path, body = "/v1/queues/q/schedules/x", `{"cron":"@daily","message":{"body":"x"}}`
+	srv.Put(path, body).Refused(http.StatusUnauthorized, "unauthenticated", "")
+	srv.Put(path, body, caller("", "queues:manage:q")...).Refused(http.StatusForbidden, "forbidden", "").Has("queues:send:q")
+	srv.Put(path, body, caller("", "queues:send:q")...).Refused(http.StatusForbidden, "forbidden", "").Has("queues:manage:q")
+	srv.Put(path, body, caller("", "queues:send:q queues:manage:q")...).Want(http.StatusCreated)
 }
 
 func TestTenantsDoNotSeeEachOther(t *testing.T) {

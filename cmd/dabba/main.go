@@ -4,7 +4,10 @@
 // config.go (files and environment) and client.go (the HTTP API).
 package main
 
-import "os"
+import (
+	"os"
+	_ "time/tzdata" // schedules name time zones, which a bare container does not know
+)
 
 func main() {
 	os.Exit(run(program{

@@ -10,12 +10,16 @@ var examples = map[string]node{
 		"retry":      node{"policy": "exponential", "base": "1s", "cap": "5m", "max_receives": 5},
 		"tags":       node{"team": "billing"},
 	},
-	"patchQueue": {"visibility": "1m"},
-	"send":       {"body": "hello", "attributes": node{"customer": "42"}},
-	"receive":    {"max": 1, "visibility": "30s"},
-	"ack":        {"receipts": []any{"the receipt of a received message"}},
-	"nack":       {"receipts": []any{"the receipt of a received message"}, "delay": "10s", "reason": "no stock"},
-	"extend":     {"receipts": []any{"the receipt of a received message"}, "visibility": "60s"},
+	"patchQueue":  {"visibility": "1m"},
+	"send":        {"body": "hello", "attributes": node{"customer": "42"}},
+	"receive":     {"max": 1, "visibility": "30s"},
+	"ack":         {"receipts": []any{"the receipt of a received message"}},
+	"nack":        {"receipts": []any{"the receipt of a received message"}, "delay": "10s", "reason": "no stock"},
+	"extend":      {"receipts": []any{"the receipt of a received message"}, "visibility": "60s"},
+	"receiveMany": {"queues": []any{"q"}, "max": 10, "wait": "0s"},
+	"pauseQueue":  {"consume": true},
+	"resumeQueue": {"produce": true, "consume": true},
+	"putSchedule": {"cron": "30 8 * * 1-5", "tz": "Europe/Berlin", "message": node{"body": "good morning"}},
 }
 
 // content is a body's forms in the order in which a page should offer them, which that of their names is not.
