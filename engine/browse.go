@@ -117,6 +117,9 @@ func (e *Engine) view(to *View, q *queue, v *store.View) error {
 		}
 	default:
 	}
+	if q.setup.Load().config.FIFO {
+		to.Sequence = uint64(v.Seq)
+	}
 	if to.State != StateRemoved {
 		if err := decodePayload(v.Payload, &to.Delivery); err != nil {
 			return fmt.Errorf("read message %d of %s: %w", v.Seq, q.ref, err)

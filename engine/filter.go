@@ -36,8 +36,8 @@ type Filter struct {
 	Contains string
 	// Attributes are values that the message's attributes have, byte by byte and whatever their type.
 	Attributes map[string]string
-	// OlderThan is how long ago, at least, the message first became available in this queue. Of one that never was it is
-	// how long it is overdue, which is never.
+	// OlderThan is less than the time, within [store.Tick], since the message first became available in this queue. A
+	// delayed one that never was is not old.
 	OlderThan *time.Duration
 	// IDs, if not nil, are the messages' own; at most [MaxBatch].
 	IDs []MessageID

@@ -97,7 +97,7 @@ func (e *Engine) heads(ctx context.Context, q *queue, groups []store.Group) (map
 // it offers next. It says which that was; nil when the group has no such message.
 func (e *Engine) Skip(ctx context.Context, ref Ref, group string) (*MessageID, error) {
 	var skipped *MessageID
-	err := e.followGroups(ctx, ref, func(q *queue, s *setup) error {
+	err := e.followGroups(ctx, ref, func(q *queue, _ *setup) error {
 		for range maxPicks {
 			seq, err := e.head(ctx, q, group)
 			if err != nil || seq == 0 {
@@ -107,7 +107,7 @@ func (e *Engine) Skip(ctx context.Context, ref Ref, group string) (*MessageID, e
 			if err != nil {
 				return err
 			}
-			outcome, err := e.settleOne(ctx, q, s, store.SettleItem{Seq: seq, Token: store.AnyToken, Target: store.Done})
+			outcome, err := e.removeOne(ctx, q, seq)
 			if err != nil {
 				return err
 			}
@@ -118,9 +118,6 @@ func (e *Engine) Skip(ctx context.Context, ref Ref, group string) (*MessageID, e
 		}
 		return conflict("", "The head of the group is changing all the time; repeat the request.")
 	})
-	if skipped != nil {
-		tell(e.events.Removed, ref, 1)
-	}
 	return skipped, err
 }
 

@@ -60,7 +60,7 @@ const (
 	EndingExpired Ending = "expired" // retention or time to live
 	EndingEvicted Ending = "evicted" // gave way to a newer one
 	EndingMoved   Ending = "moved"   // to another queue
-	EndingPurged  Ending = "purged"
+	EndingPurged  Ending = "purged"  // by someone who looks after the queue, also alone or as the head of its group
 )
 
 var visitEndings = map[store.End]Ending{
@@ -97,7 +97,7 @@ func (e *Engine) Look(ctx context.Context, ref Ref, id MessageID) (Looked, error
 
 func noMessage(ref Ref, id MessageID) *Error {
 	return &Error{
-		Code: CodeNotFound, Field: "id", Outcome: NotApplied,
+		Code: CodeNotFound, Outcome: NotApplied,
 		Detail: "There is no message " + id.String() + " in " + ref.Name + ": it was acked, removed or moved, or never was here.",
 	}
 }

@@ -32,6 +32,9 @@ func (e *Engine) Purge(ctx context.Context, ref Ref, f Filter) (int64, error) {
 			if err != nil {
 				return 0, fmt.Errorf("purge %s: %w", q.ref, err)
 			}
+			if res.Purged > 0 {
+				q.freed()
+			}
 			purged += res.Purged
 			return res.Next, nil
 		})

@@ -49,6 +49,7 @@ func (e *Engine) settleAll(ctx context.Context, ref Ref, sel store.Selection, ea
 		died += c.settled
 	}
 	if died > 0 {
+		p.of.freed()
 		e.buryNow(ctx, p.of, died)
 	}
 	return c, p.halfway(err)

@@ -62,6 +62,7 @@ func (e *Engine) Reschedule(ctx context.Context, ref Ref, id MessageID, to Sched
 		return Looked{}, err
 	}
 	if outcome == store.Died {
+		q.freed()
 		e.buryNow(ctx, q, 1)
 		return Looked{}, errUsedUp
 	}
@@ -69,16 +70,16 @@ func (e *Engine) Reschedule(ctx context.Context, ref Ref, id MessageID, to Sched
 }
 
 var errUsedUp = &Error{
-	Code: CodeConflict, Field: "id", Outcome: Applied,
+	Code: CodeConflict, Outcome: Applied,
 	Detail: "The message had used up its deliveries and is dead by this; redrive it to have it delivered.",
 }
 
 func reschedulable(s store.States) error {
 	switch s {
 	case store.StateLeased:
-		return conflict("id", "The message is leased: wait until its lease ends, or nack it with its receipt.")
+		return conflict("", "The message is leased: wait until its lease ends, or nack it with its receipt.")
 	case store.StateDead:
-		return conflict("id", "The message is dead and not delivered from here; redrive it instead.")
+		return conflict("", "The message is dead and not delivered from here; redrive it instead.")
 	default:
 		return nil
 	}
@@ -106,7 +107,7 @@ func (e *Engine) pick(ctx context.Context, ref Ref, id MessageID, settle func(*q
 				return nil
 			}
 		}
-		return conflict("id", "The message is changing hands; repeat the request.")
+		return conflict("", "The message is changing hands; repeat the request.")
 	})
 }
 

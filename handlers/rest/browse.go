@@ -32,6 +32,8 @@ type BrowsedMessage struct {
 	TraceParent string     `json:"traceparent,omitzero"`
 	Group       string     `json:"group,omitzero" example:"customer-7"`
 	Priority    int        `json:"priority,omitzero"`
+	// Its place in a FIFO queue.
+	Sequence uint64 `json:"sequence,omitzero"`
 	// Body and attributes, in bytes.
 	Size int64 `json:"size" validate:"required" example:"5"`
 	// Deliveries over the message's whole life.
@@ -168,7 +170,7 @@ func browsedOf(v *engine.View) BrowsedMessage {
 	m := BrowsedMessage{
 		ID: v.ID.String(), State: v.State,
 		ContentType: v.ContentType, Attributes: v.Attributes, TraceParent: v.TraceParent,
-		Group: v.Group, Priority: v.Priority, Size: v.Size, Receives: v.Receives, Reason: v.Reason,
+		Group: v.Group, Priority: v.Priority, Sequence: v.Sequence, Size: v.Size, Receives: v.Receives, Reason: v.Reason,
 		SentAt: Time(v.SentAt), AvailableAt: Time(v.AvailableAt), Due: Time(v.Due), ExpiresAt: Time(v.ExpiresAt),
 	}
 	switch {

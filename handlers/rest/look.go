@@ -70,7 +70,7 @@ func messageID(r *http.Request) (engine.MessageID, error) {
 	id, ok := engine.ParseMessageID(given)
 	if !ok {
 		return id, &engine.Error{
-			Code: engine.CodeNotFound, Field: "id", Outcome: engine.NotApplied,
+			Code: engine.CodeNotFound, Outcome: engine.NotApplied,
 			Detail: "This is not the id of a message: it has the form of a UUID, as send and receive give it.",
 		}
 	}
