@@ -92,7 +92,7 @@ type DeadLetter struct {
 	// eager: with the nack or the end of the lease; lazy: with the next receive.
 	When engine.When `json:"when" swaggertype:"string" enums:"eager,lazy" example:"eager"`
 	// Keeps messages whose time to live has ended, as dead, instead of removing them.
-	Expired bool `json:"expired"`
+	Expired bool `json:"expired,omitzero" example:"false"`
 	// The queues that may have this one as their dead-letter queue; all when it is left out.
 	AllowFrom []string `json:"allow_from,omitzero" example:"orders"`
 }

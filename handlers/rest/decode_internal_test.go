@@ -24,6 +24,10 @@ var sends = []string{
 	`{"bod\u0079":"x"}`, "{\"body\":\"\xff\"}", "{\"body\":\"a\nb\"}", `{"body":"\ud800"}`, `{"body":"\"}`, `{"body":"\\"}`, `{"body":"\\\""}`,
 	`{"body":"x","delay":"5s","deliver_at":"2026-11-29T16:50:00Z"}`, `{"body_base64":"aGk="}`, `{"body":"x","priority":1}`,
 	`{"body":"héllo wörld, a longer text","attributes":{"": ""}}`, "\ufeff{\"body\":\"x\"}", "{\"body\":\"12345678\x0112345678\"}",
+	`{"body":"x","group":"g","dedup_id":"d","priority":9}`, `{"priority":0,"group":"","dedup_id":"","body":""}`,
+	`{"body":"x","group":"","group":"g"}`, `{"body":"x","priority":10}`, `{"body":"x","priority":05}`, `{"body":"x","priority":5.0}`,
+	`{"body":"x","priority":1e1}`, `{"body":"x","priority":0,"priority":0}`, `{"body":"x","group":null}`, `{"body":"x","ttl":"5s"}`,
+	`{"messages":[{"group":"g","body":"x"},{"body":"y","dedup_id":"\u0061","priority": 3 }]}`, `{"group":"g"}`, `{"body":"x","group":5}`,
 	`{"body":"x","attributes":null}`, strings.Repeat(`{"messages":[`, 50),
 }
 
@@ -98,7 +102,7 @@ func fuzzDecode[T any](f *testing.F, use func(*T) error, seeds ...string) {
 
 func FuzzReceive(f *testing.F) {
 	fuzzDecode(f, func(*ReceiveRequest) error { return nil },
-		`{"max":10,"wait":"20s","visibility":30.5,"consumer":"worker-7"}`, `{"max":1e3}`, `{"wait":"1d12h"}`, `{"wait":1e300}`)
+		`{"max":10,"wait":"20s","visibility":30.5,"consumer":"worker-7"}`, `{"max":1e3,"attempt_id":"a"}`, `{"wait":"1d12h"}`, `{"wait":1e300}`)
 }
 
 func FuzzAck(f *testing.F) {
@@ -124,7 +128,9 @@ func FuzzExtend(f *testing.F) {
 func FuzzConfig(f *testing.F) {
 	for _, seed := range []string{
 		``, `{}`, `{"visibility":null}`, `{"retry":{"policy":"fixed","base":"2s"},"tags":{"a":"b"}}`, `{"tags":{"a":null}}`,
-		`{"delay":1.5,"retention":"14d","wait":"20s"}`, `{"retry":null,"dead_letter":{"queue":"d","when":"lazy"}}`, `{"retry":5}`, `null`,
+		`{"delay":1.5,"retention":"14d","wait":"20s"}`, `{"dead_letter":{"allow_from":[]},"ageing":0,"ack":"on_receive"}`, //nolint:misspell // the contract spells it so
+		`{"fifo":true,"dedup":{"content_based":true,"window":60,"scope":"group"},"limits":{"max_messages":5,"overflow":"block","rate":0.5}}`,
+		`{"limits":{"rate":-1,"max_in_flight":5e9}}`, `{"priorities":10,"fair":null,"history":true,"limits":null}`, `{"retry":null,"dead_letter":{"queue":"d","when":"lazy"}}`, `{"retry":5}`, `null`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -248,6 +254,7 @@ func TestScanSendTakesTheUsualShapes(t *testing.T) {
 	for _, in := range []string{
 		`{"body":"x"}`, ` { "body" : "x" } `, `{"body":"a\"b"}`, `{"attributes":{"a":"b"},"body":"x"}`, `{"body":"x","attributes":{}}`,
 		`{"messages":[{"body":"x"},{"body":"y","attributes":{"a":"b"}}]}`,
+		`{"body":"x","group":"g","dedup_id":"d","priority":9}`, `{"priority" : 0 ,"body":"x"}`,
 	} {
 		if _, _, ok := scanSend([]byte(in)); !ok {
 			t.Errorf("scanSend(%s) leaves it to the strict decoder", in)
