@@ -15,7 +15,7 @@ import (
 
 // A checkpoint file is a magic and version, then sections, each with its own checksum; all numbers are little-endian.
 //
-//	file      "DABBACKP" | version u32, now 1 | sections
+//	file      "DABBACKP" | version u32, now 2 | sections
 //	section   kind u8 | length u32 | CRC32C u32 of kind, length and content | content
 //	1 start   replay file u32 | offset u32 | after LSN u64 | queue time i64 | n u32 | n × data file u32
 //	2 pairs   stamp LSN u64 | the key-value part as in model
@@ -24,7 +24,7 @@ import (
 //	4 end     number of queues u32
 const (
 	checkpointMagic   = "DABBACKP"
-	checkpointVersion = 1
+	checkpointVersion = 2
 
 	sectionHead = 9
 )

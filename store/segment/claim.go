@@ -14,7 +14,7 @@ import (
 
 // Claim implements [store.Queues].
 func (s *Store) Claim(ctx context.Context, p store.ClaimParams) (store.ClaimResult, error) {
-	if err := s.journal.Room(ctx, record.HeaderSize+40+len(p.Consumer)+8*min(p.Max, 1000), true); err != nil {
+	if err := s.journal.Room(ctx, record.HeaderSize+69+len(p.Consumer)+8*min(p.Max, 1000), true); err != nil {
 		return store.ClaimResult{}, fmt.Errorf("claim from queue %d: %w", p.Queue, err)
 	}
 	q, err := s.find(p.Queue)
@@ -26,21 +26,25 @@ func (s *Store) Claim(ctx context.Context, p store.ClaimParams) (store.ClaimResu
 		return store.ClaimResult{}, err
 	}
 	res := store.ClaimResult{
-		Token: c.Token, Deadline: model.Time(c.Deadline), Died: len(c.Died), Ready: c.ready, NextDue: c.due,
+		Token: c.Token, Deadline: model.Time(c.Deadline), Died: len(c.Died) + len(c.Lapsed), Expired: len(c.Expired),
+		Ready: c.ready, Repeated: c.Repeated, NextDue: c.due,
 	}
 	if len(c.Seqs) == 0 {
 		return res, nil
 	}
 	res.Messages = make([]store.Delivery, 0, len(c.Seqs))
 	damaged, err := s.read(q, c.Seqs, func(i int, m model.Stored) {
-		res.Messages = append(res.Messages, m.Deliver(c.Seqs[i], c.entered[i]))
+		res.Messages = append(res.Messages, m.Deliver(c.leases[i]))
 	})
 	for _, d := range damaged {
 		res.Died++
 		err = errors.Join(err, s.setAside(ctx, q, p.Revision, d, c.Token))
 	}
+	if err != nil && !c.Repeated {
+		err = errors.Join(err, s.takeBack(ctx, q, p.Revision, c))
+	}
 	if err != nil {
-		return store.ClaimResult{}, errors.Join(err, s.takeBack(ctx, q, p.Revision, c))
+		return store.ClaimResult{}, err
 	}
 	return res, nil
 }
@@ -58,12 +62,13 @@ func (s *Store) takeBack(ctx context.Context, q *queue, revision uint64, c claim
 // claimed is what a claim decided.
 type claimed struct {
 	model.Claimed
-	entered []uint32
-	ready   bool
-	due     time.Duration
+	leases []model.Lease
+	ready  bool
+	due    time.Duration
 }
 
-// claim decides and appends. Nobody waits for the lease itself: it returns the LSN of what the claim has seen.
+// claim decides and appends. Nobody waits for the lease itself, except in a FIFO queue and for one that can be repeated: it
+// returns the LSN of what the claim has seen.
 func (s *Store) claim(q *queue, p store.ClaimParams) (claimed, journal.LSN, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -71,14 +76,18 @@ func (s *Store) claim(q *queue, p store.ClaimParams) (claimed, journal.LSN, erro
 		return claimed{}, q.last, err
 	}
 	now := s.clock.Now()
-	ev, entered, changed := q.state.Claim(now, p)
-	c := claimed{ev, entered, q.state.Ready(), q.state.NextDue(now)}
+	ev, leases, changed := q.state.Claim(now, p)
+	c := claimed{Claimed: ev, leases: leases, ready: q.state.Claimable()}
+	c.due = q.state.NextDue(now)
 	if !changed {
 		return c, q.last, nil
 	}
 	q.last = s.append(seal(ev.Encode(room(ev.Len())), typeClaimed, q.id), false)
-	if len(ev.Died)+len(ev.Expired) > 0 {
+	if len(ev.Died)+len(ev.Lapsed)+len(ev.Expired) > 0 {
 		q.settled = q.last
+	}
+	if q.state.FIFO() || p.Attempt != [16]byte{} {
+		return c, q.last, nil
 	}
 	var seen journal.LSN
 	for _, seq := range ev.Seqs {

@@ -19,7 +19,7 @@ func (s *Store) Configure(ctx context.Context, id store.QueueID, settings store.
 	if q, lsn := s.configured(id, settings.Revision); q != nil {
 		return s.await(lsn, nil)
 	}
-	if err := s.journal.Room(ctx, 128, true); err != nil {
+	if err := s.journal.Room(ctx, 256, true); err != nil {
 		return fmt.Errorf("configure queue %d: %w", id, err)
 	}
 	s.mu.Lock()
@@ -54,7 +54,7 @@ func (s *Store) configure(q *queue, settings store.Settings) journal.LSN {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if ev, changed := q.state.Configure(s.clock.Now(), settings); changed {
-		q.last = s.append(seal(ev.Encode(room(64)), typeConfigured, q.id), true)
+		q.last = s.append(seal(ev.Encode(room(160)), typeConfigured, q.id), true)
 	}
 	return q.last
 }

@@ -22,6 +22,7 @@ var typeNames = map[uint8]string{
 	typeChanged:    "changed",
 	typeRestarted:  "restarted",
 	typeKept:       "kept",
+	typePurged:     "purged",
 }
 
 func generation(id store.QueueID) string {
@@ -74,7 +75,13 @@ func story(r record.Record) (string, error) {
 		return tellSettled(ev), err
 	case typeSwept:
 		ev, err := model.DecodeSwept(r.Payload)
-		return "expired " + ranges(ev.Expired), err
+		return tellRemoved(nil, ev.Expired, ev.Lapsed), err
+	case typePurged:
+		ev, err := model.DecodePurged(r.Payload)
+		if ev.All {
+			return "all messages purged", err
+		}
+		return "purged " + ranges(ev.Seqs), err
 	case typeChanged:
 		ev, err := model.DecodeChanged(r.Payload)
 		if ev.Deleted {
@@ -104,6 +111,20 @@ func tellConfigured(ev model.Configured) string {
 	if ev.Settings.Retention > 0 {
 		what += fmt.Sprintf(", kept for %v", ev.Settings.Retention)
 	}
+	for _, part := range []struct {
+		set  bool
+		text string
+	}{
+		{ev.Settings.Mode == store.FIFO, "FIFO"},
+		{ev.Settings.Mode == store.Fair, "fair"},
+		{ev.Settings.Levels > 1, fmt.Sprintf("%d levels", ev.Settings.Levels)},
+		{ev.Settings.MaxMessages > 0, fmt.Sprintf("at most %d messages", ev.Settings.MaxMessages)},
+		{ev.Settings.MaxBytes > 0, fmt.Sprintf("at most %d bytes", ev.Settings.MaxBytes)},
+	} {
+		if part.set {
+			what += ", " + part.text
+		}
+	}
 	return what
 }
 
@@ -116,11 +137,25 @@ func tellClaimed(ev model.Claimed) string {
 		}
 		parts = append(parts, part)
 	}
-	if len(ev.Died) > 0 {
-		parts = append(parts, "dead "+ranges(ev.Died))
+	if ev.Repeated {
+		parts = append(parts, "again")
 	}
-	if len(ev.Expired) > 0 {
-		parts = append(parts, "expired "+ranges(ev.Expired))
+	if removed := tellRemoved(ev.Died, ev.Expired, ev.Lapsed); removed != "" {
+		parts = append(parts, removed)
+	}
+	return strings.Join(parts, "; ")
+}
+
+func tellRemoved(died, expired, lapsed []store.Seq) string {
+	var parts []string
+	if len(died) > 0 {
+		parts = append(parts, "dead "+ranges(died))
+	}
+	if len(expired) > 0 {
+		parts = append(parts, "expired "+ranges(expired))
+	}
+	if len(lapsed) > 0 {
+		parts = append(parts, "dead since expired "+ranges(lapsed))
 	}
 	return strings.Join(parts, "; ")
 }

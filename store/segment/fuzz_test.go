@@ -15,7 +15,7 @@ import (
 func FuzzCheckpoint(f *testing.F) {
 	q := newQueue(7, model.NewQueue(7))
 	q.state.Configure(1000, store.Settings{Revision: 1})
-	if _, _, _, err := q.state.Send(1000, []model.Meta{{Size: 10}, {Size: 20}}, nil); err != nil {
+	if _, _, _, err := q.state.Send(1000, model.Sending{Entries: []model.Meta{{Size: 10}, {Size: 20}}}); err != nil {
 		f.Fatal(err)
 	}
 	q.where.extents = []*extent{{file: 1, first: 1, last: 2, live: 2, bytes: 30, points: []point{{0, 4160}}}}

@@ -11,17 +11,17 @@ import (
 )
 
 // Move implements [store.Queues]. It is one record over both queues. What the messages say is read between choosing
-// them and moving them, with no lock held; those that are not dead any more by then stay.
+// them and moving them, with no lock held; those that changed meanwhile stay.
 func (s *Store) Move(ctx context.Context, p store.MoveParams) (store.MoveResult, error) {
 	source, target, err := s.findBoth(p)
 	if err != nil {
 		return store.MoveResult{}, err
 	}
-	corpses, lsn, err := s.corpses(source, p.Limit)
+	bodies, next, lsn, err := s.bodies(source, p)
 	if err := s.await(lsn, err); err != nil {
 		return store.MoveResult{}, err
 	}
-	list, err := s.pack(source, corpses, p.Label)
+	list, err := s.pack(source, bodies, p)
 	if err != nil {
 		return store.MoveResult{}, err
 	}
@@ -29,13 +29,17 @@ func (s *Store) Move(ctx context.Context, p store.MoveParams) (store.MoveResult,
 	if err := s.admit(ctx, len(rec)); err != nil {
 		return store.MoveResult{}, fmt.Errorf("move to queue %d: %w", p.Target, err)
 	}
-	res, lsn, err := s.move(source, target, list, rec)
+	res, frees, lsn, err := s.move(source, target, &p.Select, list, rec)
 	if err := s.await(lsn, err); err != nil {
 		return store.MoveResult{}, err
 	}
 	if res.Moved > 0 {
 		s.notify(p.Target)
 	}
+	if frees {
+		s.notify(p.Source)
+	}
+	res.Next = next
 	return res, nil
 }
 
@@ -49,28 +53,32 @@ func (s *Store) findBoth(p store.MoveParams) (source, target *queue, err error) 
 	return source, target, nil
 }
 
-// corpses chooses what to move.
-func (s *Store) corpses(q *queue, limit int) ([]model.Corpse, journal.LSN, error) {
+// bodies chooses what to move, and says where to go on.
+func (s *Store) bodies(q *queue, p store.MoveParams) ([]model.Body, store.Seq, journal.LSN, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if err := q.alive(); err != nil {
-		return nil, q.last, err
+		return nil, 0, q.last, err
 	}
-	return model.Fit(q.state.Dead(s.clock.Now(), limit)), q.last, nil
+	list, next := model.Fit(q.state.Movable(s.clock.Now(), &p.Select, p.Limit))
+	return list, next, q.last, nil
 }
 
 // pack reads what the messages say. A damaged one is left where it is.
-func (s *Store) pack(source *queue, corpses []model.Corpse, label string) ([]model.Moved, error) {
-	seqs := make([]store.Seq, len(corpses))
-	for i, c := range corpses {
-		seqs[i] = c.Seq
+func (s *Store) pack(source *queue, bodies []model.Body, p store.MoveParams) ([]model.Moved, error) {
+	seqs := make([]store.Seq, len(bodies))
+	for i, b := range bodies {
+		seqs[i] = b.Seq
 	}
 	var list []model.Moved
 	damaged, err := s.read(source, seqs, func(i int, m model.Stored) {
-		c := corpses[i]
-		list = append(list, model.Moved{
-			Seq: c.Seq, Size: c.Size, Origin: model.Follow(source.id, c, m, label), Payload: m.Payload,
-		})
+		moved := model.Moved{
+			Body: bodies[i], Origin: model.Follow(source.id, bodies[i], m, p.Label), NewSize: bodies[i].Size, Payload: m.Payload,
+		}
+		if p.Replace != nil {
+			moved.NewSize, moved.Payload = p.Replace.Size, p.Replace.Payload
+		}
+		list = append(list, moved)
 	})
 	for _, d := range damaged {
 		if f := s.o.Events.Damaged; f != nil {
@@ -80,37 +88,41 @@ func (s *Store) pack(source *queue, corpses []model.Corpse, label string) ([]mod
 	return list, err
 }
 
-// move decides and appends.
-func (s *Store) move(source, target *queue, list []model.Moved, rec []byte) (store.MoveResult, journal.LSN, error) {
+// move decides and appends. frees says that the source may serve others now.
+func (s *Store) move(source, target *queue, sel *store.Selection, list []model.Moved, rec []byte) (res store.MoveResult, frees bool, seen journal.LSN, err error) {
 	lockBoth(source, target)
 	defer source.mu.Unlock()
 	defer target.mu.Unlock()
-	seen := max(source.last, target.last)
+	seen = max(source.last, target.last)
 	for _, q := range []*queue{source, target} {
 		if err := q.alive(); err != nil {
-			return store.MoveResult{}, seen, err
+			return res, false, seen, err
 		}
 	}
 	now := s.clock.Now()
-	if still := source.state.StillDead(now, list); len(still) < len(list) {
+	if still := source.state.StillMovable(now, sel, list); len(still) < len(list) {
 		list = still
 		rec = model.EncodeMoved(room(0), source.id, list)
 	}
+	target.state.Stats(now) // so that what is due there comes before what is moved
 	if len(list) > 0 {
 		seen = s.appendMove(source, target, list, rec, now)
+		frees = source.state.Frees(false)
 	}
-	return store.MoveResult{
-		Moved: len(list), Left: source.state.DeadLen(), NextDue: target.state.NextDue(now),
-	}, seen, nil
+	for i := range list {
+		res.Bytes += int64(list[i].NewSize)
+	}
+	res.Moved, res.NextDue = len(list), target.state.NextDue(now)
+	return res, frees, seen, nil
 }
 
 // appendMove carries the move out on both queues, which are locked.
 func (s *Store) appendMove(source, target *queue, list []model.Moved, rec []byte, now model.Millis) journal.LSN {
 	in := model.MovedIn{At: now, First: target.state.Next()}
 	out := model.MovedOut{At: now}
-	for _, m := range list {
-		in.Sizes = append(in.Sizes, m.Size)
-		out.Seqs = append(out.Seqs, m.Seq)
+	for i := range list {
+		in.Entries = append(in.Entries, list[i].Meta())
+		out.Seqs = append(out.Seqs, list[i].Seq)
 	}
 	model.Stamp(rec[record.HeaderSize:], target.id, now, in.First)
 	lsn := s.append(seal(rec, typeMoved, target.id), true)

@@ -8,7 +8,7 @@ import (
 	"github.com/dabba-mq/dabba/store/internal/record"
 )
 
-// Types of records. The payloads are those of package model, version 1.
+// Types of records. The payloads are those of package model, version 2.
 const (
 	typeConfigured uint8 = iota + 1
 	typeDropped          // no payload
@@ -20,9 +20,10 @@ const (
 	typeChanged
 	typeRestarted // of all queues
 	typeKept
+	typePurged
 )
 
-const payloadVersion = 1
+const payloadVersion = 2
 
 // room returns a buffer that starts with room for a record's header.
 func room(size int) []byte {

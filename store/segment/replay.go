@@ -94,6 +94,9 @@ func (l *loader) apply(lsn journal.LSN, pos journal.Position, r record.Record) e
 	case typeSwept:
 		ev, err := model.DecodeSwept(r.Payload)
 		return l.event(q, lsn, ev.At, err, func() { q.state.ApplySwept(ev) })
+	case typePurged:
+		ev, err := model.DecodePurged(r.Payload)
+		return l.event(q, lsn, ev.At, err, func() { q.state.ApplyPurged(ev) })
 	}
 	return fmt.Errorf("unknown type %d: %w", r.Type, store.ErrVersion)
 }
@@ -192,6 +195,7 @@ func (l *loader) moved(lsn journal.LSN, pos journal.Position, r record.Record) e
 
 // replaced notes where replay met messages. Those that the checkpoint already saw leave the queue do not count.
 func (q *queue) replaced(pos journal.Position, b model.Batch) {
+	q.where.forgetEarly(b.First, b.Len()) // those that left with this very record are not live
 	var live, bytes int64
 	for seq := b.First; b.Has(seq); seq++ {
 		if q.state.Live(seq) {

@@ -13,8 +13,12 @@ import (
 
 // Send implements [store.Queues].
 func (s *Store) Send(ctx context.Context, p store.SendParams) (store.SendResult, error) {
-	delays := model.Delays(p.Entries, s.clock)
-	rec := model.EncodeSent(room(model.SentLen(p.Entries, p.Once)), p.Entries, delays, p.Once)
+	out := model.Sent{Entries: model.Metas(p.Entries, s.clock), Once: p.Once}
+	payloads := make([][]byte, len(p.Entries))
+	for i := range p.Entries {
+		payloads[i] = p.Entries[i].Payload
+	}
+	rec := model.EncodeSent(room(model.SentLen(out, payloads)), out, payloads)
 	full := s.admit(ctx, len(rec))
 	if full != nil && !errors.Is(full, store.ErrFull) {
 		return store.SendResult{}, fmt.Errorf("send to queue %d: %w", p.Queue, full)
@@ -27,11 +31,11 @@ func (s *Store) Send(ctx context.Context, p store.SendParams) (store.SendResult,
 	if full != nil && !q.remembers(s.clock.Now(), p.Once) {
 		return store.SendResult{}, fmt.Errorf("send to queue %d: %w", p.Queue, full)
 	}
-	res, lsn, err := s.send(q, p, delays, seal(rec, typeSent, q.id))
+	res, lsn, err := s.send(q, p, out.Entries, payloads, seal(rec, typeSent, q.id))
 	if err := s.await(lsn, err); err != nil {
 		return store.SendResult{}, err
 	}
-	if !res.Duplicate {
+	if !res.Duplicate && res.Count > 0 {
 		s.notify(p.Queue)
 	}
 	return res, nil
@@ -44,28 +48,33 @@ func (q *queue) remembers(now model.Millis, once *store.Once) bool {
 	return once != nil && q.state != nil && q.state.Remembers(now, once)
 }
 
-// send decides and appends. It returns the LSN the answer depends on, an error's too.
-func (s *Store) send(q *queue, p store.SendParams, delays []model.Millis, rec []byte) (store.SendResult, journal.LSN, error) {
-	metas := make([]model.Meta, len(p.Entries))
+// send decides and appends. It returns the LSN the answer depends on, an error's too. rec is the record of a send of
+// which everything is accepted as it is; others are encoded anew.
+func (s *Store) send(q *queue, p store.SendParams, metas []model.Meta, payloads [][]byte, rec []byte) (store.SendResult, journal.LSN, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if err := q.check(p.Revision); err != nil {
 		return store.SendResult{}, q.last, err
 	}
-	now := s.clock.Now()
-	for i, e := range p.Entries {
-		metas[i].Size = e.Size
-		if delays != nil {
-			metas[i].Due = now + delays[i]
-		}
-	}
-	ev, res, fresh, err := q.state.Send(now, metas, p.Once)
-	if err != nil || !fresh {
+	ev, res, changed, err := q.state.Send(s.clock.Now(), model.Sending{Entries: metas, Once: p.Once, Whole: p.Whole})
+	if err != nil || !changed {
 		return res, q.last, err
+	}
+	if !ev.Simple {
+		accepted := payloads[:0:0]
+		for i, payload := range payloads {
+			if res.Fates == nil || res.Fates[i].Verdict == store.Accepted {
+				accepted = append(accepted, payload)
+			}
+		}
+		rec = seal(model.EncodeSent(room(len(rec)), ev, accepted), typeSent, q.id)
 	}
 	model.Stamp(rec[record.HeaderSize:], q.id, ev.At, ev.First)
 	lsn := s.append(rec, true)
 	q.last = lsn
-	q.sent(ev.First+store.Seq(len(metas))-1, lsn, s.journal.Durable())
+	if len(ev.Evictions) > 0 {
+		q.settled = lsn
+	}
+	q.sent(ev.First+store.Seq(len(ev.Entries))-1, lsn, s.journal.Durable())
 	return res, lsn, nil
 }

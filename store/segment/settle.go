@@ -19,35 +19,38 @@ func (s *Store) Settle(ctx context.Context, p store.SettleParams) (store.SettleR
 	if err != nil {
 		return store.SettleResult{}, err
 	}
-	res, released, lsn, err := s.decideSettle(q, p)
+	res, frees, lsn, err := s.decideSettle(q, p)
 	if err := s.await(lsn, err); err != nil {
 		return store.SettleResult{}, err
 	}
-	if released {
+	if frees {
 		s.notify(p.Queue)
 	}
 	return res, nil
 }
 
 // decideSettle decides and appends.
-func (s *Store) decideSettle(q *queue, p store.SettleParams) (res store.SettleResult, released bool, lsn journal.LSN, err error) {
+func (s *Store) decideSettle(q *queue, p store.SettleParams) (res store.SettleResult, frees bool, lsn journal.LSN, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if err := q.check(p.Revision); err != nil {
 		return res, false, q.last, err
 	}
 	now := s.clock.Now()
-	ev, outcomes, changed := q.state.Settle(now, p)
-	res = store.SettleResult{Outcomes: outcomes, NextDue: q.state.NextDue(now)}
+	ev, outcomes, next, changed := q.state.Settle(now, p)
+	res = store.SettleResult{Outcomes: outcomes, Next: next, NextDue: q.state.NextDue(now)}
 	if changed {
 		q.last = s.append(seal(ev.Encode(room(ev.Len())), typeSettled, q.id), true)
 		q.settled = q.last
 	}
-	return res, ev.Released(), q.last, nil
+	return res, changed && q.state.Frees(ev.Released()), q.last, nil
 }
 
 // settleLen is how long the record of a Settle is at most.
 func settleLen(p store.SettleParams) int {
+	if p.Select != nil {
+		return record.HeaderSize + model.SettledLen(1000) + 1000*len(p.Each.Reason)
+	}
 	n := record.HeaderSize + model.SettledLen(len(p.Items))
 	for _, item := range p.Items {
 		n += len(item.Reason)

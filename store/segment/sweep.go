@@ -10,7 +10,7 @@ import (
 )
 
 // sweepLen is how long the record of a sweep of 1,000 messages is.
-const sweepLen = record.HeaderSize + 12 + 8*1000
+const sweepLen = record.HeaderSize + 16 + 8*1000
 
 // Sweep implements [store.QueueAdmin].
 func (s *Store) Sweep(ctx context.Context, id store.QueueID) (store.SweepResult, error) {
@@ -34,12 +34,12 @@ func (s *Store) sweep(q *queue) (store.SweepResult, journal.LSN, error) {
 	now := s.clock.Now()
 	ev, changed := q.state.Sweep(now)
 	if changed {
-		q.last = s.append(seal(ev.Encode(room(12+8*len(ev.Expired))), typeSwept, q.id), true)
+		q.last = s.append(seal(ev.Encode(room(16+8*(len(ev.Expired)+len(ev.Lapsed)))), typeSwept, q.id), true)
 		q.settled = q.last
 	}
 	stats := q.state.Stats(now)
 	return store.SweepResult{
-		Expired: len(ev.Expired), Ready: stats.Ready, Dead: stats.Dead, NextDue: stats.NextDue,
+		Expired: len(ev.Expired), Lapsed: len(ev.Lapsed), Ready: stats.Ready, Dead: stats.Dead, NextDue: stats.NextDue,
 	}, q.last, nil
 }
 

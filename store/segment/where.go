@@ -21,6 +21,8 @@ type where struct {
 	placed  store.Seq // the highest sequence whose place is known
 	// early holds messages that left the queue before the committer told their place.
 	early map[store.Seq]uint32
+	// cleared is the highest sequence of messages that all left at once: those whose place comes late are not live.
+	cleared store.Seq
 	// dropped is set when the queue is gone: places that come late are of no interest.
 	dropped bool
 }
@@ -61,6 +63,9 @@ func (w *where) place(pos journal.Position, first store.Seq, n int, live, bytes 
 		return
 	}
 	w.placed = last
+	if last <= w.cleared {
+		live, bytes = 0, 0
+	}
 	for seq := first; len(w.early) > 0 && seq <= last; seq++ {
 		if size, gone := w.early[seq]; gone {
 			delete(w.early, seq)
@@ -143,6 +148,33 @@ func (w *where) erased(seq store.Seq, size uint32) {
 	if e.live == 0 && e.merging == nil && i < len(w.extents)-1 {
 		w.remove(i)
 	}
+}
+
+// forgetEarly forgets that messages left before their place was told.
+func (w *where) forgetEarly(first store.Seq, n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for seq := first; len(w.early) > 0 && seq < first+store.Seq(n); seq++ {
+		delete(w.early, seq)
+	}
+}
+
+// clear tells that all messages up to last have left the queue.
+func (w *where) clear(last store.Seq) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.dropped {
+		return
+	}
+	w.cleared, w.early = last, nil
+	tail := w.tail()
+	for _, e := range w.extents {
+		e.live, e.bytes = 0, 0
+		if c := e.merging; c != nil {
+			c.live, c.bytes = 0, 0
+		}
+	}
+	w.extents = slices.DeleteFunc(w.extents, func(e *extent) bool { return e != tail && e.merging == nil })
 }
 
 // prune removes extents without live messages, but for the last one. w.mu is held.
