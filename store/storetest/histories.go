@@ -49,11 +49,27 @@ func compare(t *testing.T, h Harness, calls []call) ([]string, error) {
 		got, want := tested.answer(do), reference.answer(do)
 		log = append(log, fmt.Sprintf("  %s = %s", name, want))
 		if got != want {
+			got, want = differing(got, want)
 			return log, fmt.Errorf("%s: got\n    %s\nwant\n    %s", name, got, want)
 		}
 		w.learn(reference)
 	}
 	return log, nil
+}
+
+// differing leaves out the lines that are the same.
+func differing(got, want string) (string, string) {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	if len(g) != len(w) {
+		return got, want
+	}
+	var a, b []string
+	for i := range g {
+		if g[i] != w[i] {
+			a, b = append(a, g[i]), append(b, w[i])
+		}
+	}
+	return strings.Join(a, "\n"), strings.Join(b, "\n")
 }
 
 // side is one of the two stores, with its own names for the things a backend is free to name.

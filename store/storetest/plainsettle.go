@@ -75,12 +75,13 @@ func (q *plainQueue) settleAny(m *plainMessage, i store.SettleItem, now time.Tim
 
 // change turns a message into what an item says.
 func (q *plainQueue) change(m *plainMessage, i store.SettleItem, now time.Time) store.Outcome {
-	if i.Reason != "" {
+	if i.Reason != "" && i.Target != store.Done {
 		m.reason = i.Reason
 	}
 	switch i.Target {
 	case store.Done:
 		q.remove(m, store.Acked, now)
+		return store.Settled
 	case store.Dead:
 		m.end(store.Rejected, now, i.Reason)
 		m.bury(now)
