@@ -44,7 +44,7 @@ func closeRefuses(f *fixture) {
 			return err
 		},
 		"Move": func() error {
-			_, err := f.store.Move(ctx, store.MoveParams{Source: q, Target: other, Limit: 1})
+			_, err := f.store.Move(ctx, store.MoveParams{Source: q, Target: other, Select: theDead, Limit: 1})
 			return err
 		},
 		"Stats":     func() error { _, err := f.store.Stats(ctx, q); return err },

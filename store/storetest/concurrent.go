@@ -126,13 +126,13 @@ func concurrentMoves(f *fixture) {
 	var moved atomic.Int64
 	together(4, func(int) {
 		for {
-			r, err := f.store.Move(f.Context(), store.MoveParams{Source: source, Target: target, Limit: 7})
+			r, err := f.store.Move(f.Context(), store.MoveParams{Source: source, Target: target, Select: theDead, Limit: 7})
 			if err != nil {
 				f.Errorf("concurrent Move = %v, want nil", err)
 				return
 			}
 			moved.Add(int64(r.Moved))
-			if r.Left == 0 {
+			if r.Next == 0 {
 				return
 			}
 		}
@@ -160,7 +160,7 @@ func concurrentCircle(f *fixture) {
 				_, err = f.store.Settle(f.Context(), store.SettleParams{Queue: from, Revision: 1, Items: items(r, store.Dead, 0)})
 			}
 			if err == nil {
-				_, err = f.store.Move(f.Context(), store.MoveParams{Source: from, Target: to, Limit: 2})
+				_, err = f.store.Move(f.Context(), store.MoveParams{Source: from, Target: to, Select: theDead, Limit: 2})
 			}
 			if err != nil {
 				f.Errorf("a claim, reject and move in a circle = %v, want nil", err)

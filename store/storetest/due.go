@@ -14,6 +14,8 @@ var dueCases = []testCase{
 	{"is the earliest of all", dueEarliest},
 	{"is never when nothing is due", dueNever},
 	{"is that of retention", dueRetention},
+	{"is that of retention in flight", dueRetentionInFlight},
+	{"is that of a time to live", dueTTL},
 	{"is given by each call alike", dueAlike},
 	{"is zero or more", dueNotNegative},
 }
@@ -102,6 +104,29 @@ func dueRetention(f *fixture) {
 	}
 }
 
+func dueRetentionInFlight(f *fixture) {
+	q := f.queue(store.Settings{Retention: retention})
+	f.send(q, "a")
+	due := f.claimFor(q, 1, 2*retention).NextDue
+	if due < retention || due > retention+time.Second {
+		f.Fatalf("Claim(retention 1h, visibility 2h).NextDue: got %v, want 1h within a second", due)
+	}
+	f.clock.Advance(due)
+	f.equal("Sweep when due: Expired", f.sweep(q).Expired, 1)
+}
+
+func dueTTL(f *fixture) {
+	q := f.queue(store.Settings{})
+	due := f.sendEntries(q, lasting("a", time.Minute)).NextDue
+	if due < time.Minute || due > time.Minute+time.Second {
+		f.Fatalf("Send(time to live 1m).NextDue: got %v, want that within a second", due)
+	}
+	f.clock.Advance(due)
+	r := f.sweep(q)
+	f.equal("Sweep when due: Expired", r.Expired, 1)
+	f.wantDue("Sweep when due", r.NextDue, store.NoDue)
+}
+
 func dueAlike(f *fixture) {
 	q, source := f.queue(store.Settings{}), f.queue(store.Settings{})
 	f.bury(source, "", "dead")
@@ -115,7 +140,7 @@ func dueAlike(f *fixture) {
 	r := f.claimFor(q, 1, time.Hour)
 	f.wantDue("Claim", r.NextDue, want)
 	f.wantDue("Settle", f.settle(q, items(r, store.Ready, 0)...).NextDue, want)
-	f.wantDue("Move", f.move(store.MoveParams{Source: source, Target: q, Limit: 1}).NextDue, want)
+	f.wantDue("Move", f.move(store.MoveParams{Source: source, Target: q, Select: theDead, Limit: 1}).NextDue, want)
 }
 
 func dueNotNegative(f *fixture) {

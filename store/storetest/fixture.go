@@ -25,6 +25,7 @@ type fixture struct {
 	store    store.Store
 	revision map[store.QueueID]uint64
 	last     store.QueueID
+	restless bool // the store is closed and opened again before each call
 }
 
 func setup(t *testing.T, h Harness) *fixture {
@@ -45,6 +46,14 @@ func (f *fixture) reopen() {
 	f.store = f.harness.Reopen(f.T, f.store)
 }
 
+// pause is called before each call: nobody can see that the store was closed and opened again in between.
+func (f *fixture) pause() {
+	f.Helper()
+	if f.restless {
+		f.reopen()
+	}
+}
+
 // queue configures a new queue at revision 1.
 func (f *fixture) queue(s store.Settings) store.QueueID {
 	f.Helper()
@@ -58,6 +67,7 @@ func (f *fixture) queue(s store.Settings) store.QueueID {
 // configure gives the queue settings under its next revision.
 func (f *fixture) configure(q store.QueueID, s store.Settings) {
 	f.Helper()
+	f.pause()
 	s.Revision = f.revision[q] + 1
 	if err := f.store.Configure(f.Context(), q, s); err != nil {
 		f.Fatalf("Configure(%v, %+v) = %v, want nil", q, s, err)
@@ -84,6 +94,27 @@ func delayed(body string, d time.Duration) store.Entry {
 	return e
 }
 
+// lasting is a message with a time to live.
+func lasting(body string, ttl time.Duration) store.Entry {
+	e := entry(body)
+	e.TTL = ttl
+	return e
+}
+
+// grouped is a message of a group.
+func grouped(body, group string) store.Entry {
+	e := entry(body)
+	e.Group = group
+	return e
+}
+
+// prioritized is a message with a priority.
+func prioritized(body string, priority uint8) store.Entry {
+	e := entry(body)
+	e.Priority = priority
+	return e
+}
+
 func (f *fixture) send(q store.QueueID, bodies ...string) store.SendResult {
 	f.Helper()
 	return f.sendEntries(q, entries(bodies...)...)
@@ -96,11 +127,27 @@ func (f *fixture) sendEntries(q store.QueueID, list ...store.Entry) store.SendRe
 
 func (f *fixture) sendOnce(q store.QueueID, once *store.Once, list ...store.Entry) store.SendResult {
 	f.Helper()
-	r, err := f.store.Send(f.Context(), store.SendParams{Queue: q, Revision: f.revision[q], Entries: list, Once: once})
+	return f.sendWith(store.SendParams{Queue: q, Revision: f.revision[q], Entries: list, Once: once})
+}
+
+func (f *fixture) sendWith(p store.SendParams) store.SendResult {
+	f.Helper()
+	f.pause()
+	r, err := f.store.Send(f.Context(), p)
 	if err != nil {
-		f.Fatalf("Send(%d entries, once %+v) = %v, want nil", len(list), once, err)
+		f.Fatalf("Send(%d entries, once %+v) = %v, want nil", len(p.Entries), p.Once, err)
 	}
 	return r
+}
+
+// sendGroup sends messages of one group.
+func (f *fixture) sendGroup(q store.QueueID, group string, bodies ...string) store.SendResult {
+	f.Helper()
+	list := entries(bodies...)
+	for i := range list {
+		list[i].Group = group
+	}
+	return f.sendEntries(q, list...)
 }
 
 // claimParams ask for up to limit messages without a bound on their sizes.
@@ -124,6 +171,7 @@ func (f *fixture) claimFor(q store.QueueID, limit int, visibility time.Duration)
 
 func (f *fixture) claimWith(p store.ClaimParams) store.ClaimResult {
 	f.Helper()
+	f.pause()
 	r, err := f.store.Claim(f.Context(), p)
 	if err != nil {
 		f.Fatalf("Claim(%+v) = %v, want nil", p, err)
@@ -178,11 +226,12 @@ func (f *fixture) settle(q store.QueueID, list ...store.SettleItem) store.Settle
 
 func (f *fixture) settleWith(p store.SettleParams) store.SettleResult {
 	f.Helper()
+	f.pause()
 	r, err := f.store.Settle(f.Context(), p)
 	if err != nil {
 		f.Fatalf("Settle(%+v) = %v, want nil", p, err)
 	}
-	if len(r.Outcomes) != len(p.Items) {
+	if p.Select == nil && len(r.Outcomes) != len(p.Items) {
 		f.Fatalf("Settle(%+v): got %d outcomes, want %d", p, len(r.Outcomes), len(p.Items))
 	}
 	return r
@@ -205,6 +254,23 @@ func (f *fixture) wantStrict(q store.QueueID, i store.SettleItem, want store.Out
 	}
 }
 
+// finish settles all messages of a claim as done.
+func (f *fixture) finish(q store.QueueID, r store.ClaimResult) {
+	f.Helper()
+	f.wantSettleAll(q, r, store.Done, 0)
+}
+
+// wantSettleAll settles all messages of a claim and expects that to work.
+func (f *fixture) wantSettleAll(q store.QueueID, r store.ClaimResult, target store.Target, after time.Duration) {
+	f.Helper()
+	list := items(r, target, after)
+	for i, outcome := range f.settle(q, list...).Outcomes {
+		if outcome != store.Settled {
+			f.Fatalf("Settle(%+v): got outcome %d, want %d", list[i], outcome, store.Settled)
+		}
+	}
+}
+
 // bury sends messages and makes each of them dead for the reason.
 func (f *fixture) bury(q store.QueueID, reason string, bodies ...string) {
 	f.Helper()
@@ -221,8 +287,12 @@ func (f *fixture) bury(q store.QueueID, reason string, bodies ...string) {
 	}
 }
 
+// theDead selects dead messages and nothing else, which moves the oldest first.
+var theDead = store.Selection{States: store.StateDead}
+
 func (f *fixture) move(p store.MoveParams) store.MoveResult {
 	f.Helper()
+	f.pause()
 	r, err := f.store.Move(f.Context(), p)
 	if err != nil {
 		f.Fatalf("Move(%+v) = %v, want nil", p, err)
@@ -232,6 +302,7 @@ func (f *fixture) move(p store.MoveParams) store.MoveResult {
 
 func (f *fixture) sweep(q store.QueueID) store.SweepResult {
 	f.Helper()
+	f.pause()
 	r, err := f.store.Sweep(f.Context(), q)
 	if err != nil {
 		f.Fatalf("Sweep(%v) = %v, want nil", q, err)
@@ -241,6 +312,7 @@ func (f *fixture) sweep(q store.QueueID) store.SweepResult {
 
 func (f *fixture) stats(q store.QueueID) store.Stats {
 	f.Helper()
+	f.pause()
 	s, err := f.store.Stats(f.Context(), q)
 	if err != nil {
 		f.Fatalf("Stats(%v) = %v, want nil", q, err)

@@ -13,6 +13,9 @@ type Harness struct {
 	// Reopen closes a store that Open or Reopen returned, which may be closed already, and opens again what it kept,
 	// with the same clock. Nil if the backend keeps nothing.
 	Reopen func(t *testing.T, s store.Store) store.Store
+	// lone says that the store serves one caller at a time, tells nobody, does not end and trusts its clock. No backend
+	// is like that.
+	lone bool
 }
 
 // testCase is one promise of the contract.
@@ -25,6 +28,8 @@ type testCase struct {
 type group struct {
 	name    string
 	reopens bool // the cases close the store and open it again
+	busy    bool // the cases need more than a lone store
+	restful bool // the cases hold as well when the store is closed and opened again before each call
 	cases   []testCase
 }
 
@@ -44,14 +49,32 @@ func Run(t *testing.T, h Harness) {
 		{name: "drop", cases: dropCases},
 		{name: "kv", cases: kvCases},
 		{name: "once", cases: onceCases},
-		{name: "watch", cases: watchCases},
-		{name: "time", cases: timeCases},
-		{name: "close", cases: closeCases},
-		{name: "concurrent", cases: concurrentCases},
+		{name: "watch", cases: watchCases, busy: true},
+		{name: "time", cases: timeCases, busy: true},
+		{name: "close", cases: closeCases, busy: true},
+		{name: "concurrent", cases: concurrentCases, busy: true},
 		{name: "reopen", cases: reopenCases, reopens: true},
+		{name: "fifo", cases: fifoCases, restful: true},
+		{name: "fair", cases: fairCases, restful: true},
+		{name: "priority", cases: priorityCases, restful: true},
+		{name: "dedup", cases: dedupCases, restful: true},
+		{name: "ttl", cases: ttlCases, restful: true},
+		{name: "limits", cases: limitCases, restful: true},
+		{name: "rates", cases: rateCases, restful: true},
+		{name: "attempt", cases: attemptCases, restful: true},
+		{name: "settle any", cases: settleAnyCases, restful: true},
+		{name: "select", cases: selectCases, restful: true},
+		{name: "purge", cases: purgeCases, restful: true},
+		{name: "move many", cases: moveManyCases, restful: true},
+		{name: "scan", cases: scanCases, restful: true},
+		{name: "lookup", cases: lookupCases, restful: true},
+		{name: "groups", cases: groupsCases, restful: true},
 	} {
-		if g.reopens && h.Reopen == nil {
+		if g.reopens && h.Reopen == nil || g.busy && h.lone {
 			continue
+		}
+		if g.restful && h.Reopen != nil {
+			restarting(t, h, g)
 		}
 		t.Run(g.name, func(t *testing.T) {
 			t.Parallel()
@@ -66,5 +89,21 @@ func Run(t *testing.T, h Harness) {
 	t.Run("histories", func(t *testing.T) {
 		t.Parallel()
 		histories(t, h)
+	})
+}
+
+// restarting runs the cases with the store closed and opened again before each call.
+func restarting(t *testing.T, h Harness, g group) {
+	t.Helper()
+	t.Run(g.name+" restarting", func(t *testing.T) {
+		t.Parallel()
+		for _, c := range g.cases {
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				f := setup(t, h)
+				f.restless = true
+				c.run(f)
+			})
+		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 )
 
 var moveCases = []testCase{
-	{"takes dead messages only", moveDeadOnly},
+	{"takes dead messages only, when told so", moveDeadOnly},
 	{"makes them ready at once, oldest first", moveOrder},
 	{"stops at its limit", moveLimit},
 	{"refuses a late ack of what was moved", moveLateAck},
@@ -35,8 +35,8 @@ func moveDeadOnly(f *fixture) {
 	f.send(source, "leased", "ready")
 	f.wantClaim(source, 1, "leased")
 	f.sendEntries(source, delayed("delayed", time.Hour))
-	r := f.move(store.MoveParams{Source: source, Target: target, Limit: 10})
-	f.equal("Move(limit 10)", r, store.MoveResult{Moved: 1, NextDue: store.NoDue})
+	r := f.move(store.MoveParams{Source: source, Target: target, Select: theDead, Limit: 10})
+	f.equal("Move(limit 10)", r, store.MoveResult{Moved: 1, Bytes: 4, NextDue: store.NoDue})
 	f.wantCounts(source, "of the source", counts{Ready: 1, Leased: 1, Delayed: 1, Bytes: int64(len("leasedreadydelayed"))})
 	f.wantCounts(target, "of the target", counts{Ready: 1, Bytes: 4})
 	f.wantClaim(target, 10, "dead")
@@ -52,7 +52,7 @@ func moveOrder(f *fixture) {
 	for _, i := range []int{2, 0, 3, 1} {
 		f.settle(source, items(r, store.Dead, 0)[i])
 	}
-	f.move(store.MoveParams{Source: source, Target: target, Limit: 4})
+	f.move(store.MoveParams{Source: source, Target: target, Select: theDead, Limit: 4})
 	got := f.wantClaim(target, 4, "a", "b", "c", "d")
 	for i, m := range got.Messages {
 		f.equal("Claim in the target: Seq", m.Seq, store.Seq(i+1))
@@ -67,7 +67,7 @@ func moveLateAck(f *fixture) {
 	f.clock.Advance(2 * lease)
 	taken := items(f.claim(source, 3), store.Dead, 0)
 	f.settle(source, taken[1], taken[2])
-	f.move(store.MoveParams{Source: source, Target: target, Limit: 10})
+	f.move(store.MoveParams{Source: source, Target: target, Select: theDead, Limit: 10})
 	f.wantSettle(source, late[1], store.Lost)
 	f.wantSettle(source, late[2], store.Lost)
 	f.wantSettle(source, taken[1], store.Lost)
@@ -81,17 +81,18 @@ func moveLimit(f *fixture) {
 	source, target := f.queue(store.Settings{}), f.queue(store.Settings{})
 	f.bury(source, "", "a", "b", "c", "d", "e")
 	for _, step := range []struct {
-		limit int
-		want  store.MoveResult
+		limit, moved int
+		more         bool
 	}{
-		{1, store.MoveResult{Moved: 1, Left: 4}},
-		{3, store.MoveResult{Moved: 3, Left: 1}},
-		{3, store.MoveResult{Moved: 1}},
-		{3, store.MoveResult{}},
+		{1, 1, true},
+		{3, 3, true},
+		{3, 1, false},
+		{3, 0, false},
 	} {
-		step.want.NextDue = store.NoDue
-		r := f.move(store.MoveParams{Source: source, Target: target, Limit: step.limit})
-		f.equal(fmt.Sprintf("Move(limit %d)", step.limit), r, step.want)
+		r := f.move(store.MoveParams{Source: source, Target: target, Select: theDead, Limit: step.limit})
+		call := fmt.Sprintf("Move(limit %d)", step.limit)
+		f.equal(call+": Moved and Bytes", [2]int64{int64(r.Moved), r.Bytes}, [2]int64{int64(step.moved), int64(step.moved)})
+		f.equal(call+": says that there are more", r.Next != 0, step.more)
 	}
 	f.wantCounts(source, "of the source", counts{})
 	f.wantClaim(target, 10, "a", "b", "c", "d", "e")
@@ -105,16 +106,22 @@ func moveBytes(f *fixture) {
 	}
 	f.settle(source, items(f.claim(source, 3), store.Dead, 0)...)
 	var moved int
+	var size int64
 	for range 3 {
-		r := f.move(store.MoveParams{Source: source, Target: target, Limit: 10})
+		r := f.move(store.MoveParams{Source: source, Target: target, Select: theDead, Limit: 10})
 		if r.Moved < 1 {
 			f.Fatalf("Move(limit 10) of 3 MiB messages: got %d moved, want at least 1", r.Moved)
 		}
-		if moved += r.Moved; r.Left == 0 {
+		if r.Moved > 1 {
+			f.Fatalf("Move(limit 10) of 3 MiB messages: got %d moved, want it to stop at 4 MiB", r.Moved)
+		}
+		size += r.Bytes
+		if moved += r.Moved; r.Next == 0 {
 			break
 		}
 	}
 	f.equal("moved by up to three calls", moved, 3)
+	f.equal("Bytes of up to three calls", size, int64(3*len(big)))
 	for i, m := range f.claim(target, 3).Messages {
 		if !bytes.Equal(m.Payload, big) {
 			f.Errorf("Claim in the target: payload %d of %d bytes came back different", i, len(m.Payload))
@@ -127,7 +134,7 @@ func movePayload(f *fixture) {
 	want := []store.Entry{{}, {Payload: []byte{0, 0xFF, 0}, Size: 3}, {Payload: []byte("encoded"), Size: 2}}
 	f.sendEntries(source, want...)
 	f.settle(source, items(f.claim(source, 3), store.Dead, 0)...)
-	f.move(store.MoveParams{Source: source, Target: target, Limit: 3})
+	f.move(store.MoveParams{Source: source, Target: target, Select: theDead, Limit: 3})
 	f.wantCounts(target, "of the target", counts{Ready: 3, Bytes: 5})
 	for i, m := range f.claim(target, 3).Messages {
 		f.equal(fmt.Sprintf("Claim in the target: message %d", i), store.Entry{Payload: m.Payload, Size: m.Size}, want[i])
@@ -145,7 +152,7 @@ func moveOrigin(f *fixture) {
 	i.Reason = "cannot parse: \x00 ü"
 	f.wantSettle(source, i, store.Settled)
 	f.clock.Advance(time.Minute)
-	f.move(store.MoveParams{Source: source, Target: target, Limit: 1, Label: "orders"})
+	f.move(store.MoveParams{Source: source, Target: target, Select: theDead, Limit: 1, Label: "orders"})
 	moved := f.clock.Now()
 	f.clock.Advance(time.Minute)
 	got, _ := f.claimOne(target)
@@ -178,12 +185,12 @@ func moveChain(f *fixture) {
 	sent := f.clock.Now()
 	f.bury(a, "first", "m")
 	f.clock.Advance(time.Second)
-	f.move(store.MoveParams{Source: a, Target: b, Limit: 1, Label: "a"})
+	f.move(store.MoveParams{Source: a, Target: b, Select: theDead, Limit: 1, Label: "a"})
 	deliver(f, b, 1, store.Settled)
 	m, token := f.claimOne(b)
 	f.settle(b, store.SettleItem{Seq: m.Seq, Token: token, Target: store.Dead, Reason: "second"})
 	f.clock.Advance(time.Second)
-	f.move(store.MoveParams{Source: b, Target: c, Limit: 1, Label: "b"})
+	f.move(store.MoveParams{Source: b, Target: c, Select: theDead, Limit: 1, Label: "b"})
 	got, token := f.claimOne(c)
 	f.equal("Claim after two moves: SentAt", got.SentAt.UTC(), sent)
 	f.equal("Claim after two moves: Receives", got.Receives, uint32(4))
@@ -193,7 +200,7 @@ func moveChain(f *fixture) {
 	})
 	// And home again, where it has another sequence but the same identity.
 	f.settle(c, item(got.Seq, token, store.Dead, 0))
-	f.move(store.MoveParams{Source: c, Target: a, Limit: 1, Label: "c"})
+	f.move(store.MoveParams{Source: c, Target: a, Select: theDead, Limit: 1, Label: "c"})
 	got, _ = f.claimOne(a)
 	f.equal("Claim after a way home: Seq", got.Seq, store.Seq(2))
 	f.wantOrigin(got, store.Origin{
@@ -206,7 +213,7 @@ func moveReceives(f *fixture) {
 	f.send(source, "a")
 	deliver(f, source, 1, store.Settled)
 	deliver(f, source, 2, store.Died)
-	f.move(store.MoveParams{Source: source, Target: target, Limit: 1})
+	f.move(store.MoveParams{Source: source, Target: target, Select: theDead, Limit: 1})
 	for n := uint32(1); n <= 3; n++ {
 		m, token := f.claimOne(target)
 		f.equal("Claim in the target: Receives", m.Receives, 2+n)
@@ -221,9 +228,9 @@ func moveRedrive(f *fixture) {
 	q, dead := f.queue(store.Settings{MaxReceives: 1}), f.queue(store.Settings{MaxReceives: 1})
 	f.send(q, "a")
 	deliver(f, q, 1, store.Died)
-	f.move(store.MoveParams{Source: q, Target: dead, Limit: 1})
+	f.move(store.MoveParams{Source: q, Target: dead, Select: theDead, Limit: 1})
 	f.settle(dead, items(f.wantClaim(dead, 1, "a"), store.Dead, 0)...)
-	f.move(store.MoveParams{Source: dead, Target: q, Limit: 1})
+	f.move(store.MoveParams{Source: dead, Target: q, Select: theDead, Limit: 1})
 	f.wantCounts(q, "after a redrive", counts{Ready: 1, Bytes: 1})
 	m, token := f.claimOne(q)
 	f.wantSettle(q, item(m.Seq, token, store.Done, 0), store.Settled)
@@ -234,11 +241,11 @@ func moveOneHop(f *fixture) {
 	a, b, c := f.queue(store.Settings{MaxReceives: 1}), f.queue(store.Settings{MaxReceives: 1}), f.queue(store.Settings{})
 	f.send(a, "m")
 	deliver(f, a, 1, store.Died)
-	f.move(store.MoveParams{Source: a, Target: b, Limit: 10})
-	f.equal("Move from a queue in which nothing died", f.move(store.MoveParams{Source: b, Target: c, Limit: 10}).Moved, 0)
+	f.move(store.MoveParams{Source: a, Target: b, Select: theDead, Limit: 10})
+	f.equal("Move from a queue in which nothing died", f.move(store.MoveParams{Source: b, Target: c, Select: theDead, Limit: 10}).Moved, 0)
 	f.wantCounts(b, "of the first target", counts{Ready: 1, Bytes: 1})
 	deliver(f, b, 1, store.Died)
-	f.equal("Move after it died there", f.move(store.MoveParams{Source: b, Target: c, Limit: 10}).Moved, 1)
+	f.equal("Move after it died there", f.move(store.MoveParams{Source: b, Target: c, Select: theDead, Limit: 10}).Moved, 1)
 }
 
 func moveLeaseEnd(f *fixture) {
@@ -246,8 +253,8 @@ func moveLeaseEnd(f *fixture) {
 	f.send(source, "a", "b")
 	f.wantClaim(source, 1, "a")
 	f.clock.Advance(lease)
-	f.equal("Move after the last lease ended", f.move(store.MoveParams{Source: source, Target: target, Limit: 10}),
-		store.MoveResult{Moved: 1, NextDue: store.NoDue})
+	f.equal("Move after the last lease ended", f.move(store.MoveParams{Source: source, Target: target, Select: theDead, Limit: 10}),
+		store.MoveResult{Moved: 1, Bytes: 1, NextDue: store.NoDue})
 	f.wantClaim(target, 10, "a")
 }
 
@@ -257,7 +264,7 @@ func moveArrival(f *fixture) {
 	f.clock.Advance(time.Second)
 	f.send(target, "before")
 	f.clock.Advance(time.Second)
-	f.move(store.MoveParams{Source: source, Target: target, Limit: 1})
+	f.move(store.MoveParams{Source: source, Target: target, Select: theDead, Limit: 1})
 	f.clock.Advance(time.Second)
 	f.send(target, "after")
 	f.wantClaim(target, 3, "before", "moved", "after")
@@ -267,7 +274,7 @@ func moveRetention(f *fixture) {
 	source, target := f.queue(store.Settings{}), f.queue(store.Settings{Retention: time.Minute})
 	f.bury(source, "", "a")
 	f.clock.Advance(time.Hour)
-	f.move(store.MoveParams{Source: source, Target: target, Limit: 1})
+	f.move(store.MoveParams{Source: source, Target: target, Select: theDead, Limit: 1})
 	f.clock.Advance(30 * time.Second)
 	f.equal("Sweep within the target's retention: Expired", f.sweep(target).Expired, 0)
 	f.wantCounts(target, "within the target's retention", counts{Ready: 1, Bytes: 1})
@@ -279,11 +286,11 @@ func moveRetention(f *fixture) {
 func moveLeavesArrivals(f *fixture) {
 	q, dead := f.queue(store.Settings{}), f.queue(store.Settings{})
 	f.bury(dead, "", "a", "b", "c")
-	f.move(store.MoveParams{Source: dead, Target: q, Limit: 1})
+	f.move(store.MoveParams{Source: dead, Target: q, Select: theDead, Limit: 1})
 	f.send(q, "n1")
 	f.bury(dead, "", "d")
 	f.send(dead, "e")
-	f.move(store.MoveParams{Source: dead, Target: q, Limit: 10})
+	f.move(store.MoveParams{Source: dead, Target: q, Select: theDead, Limit: 10})
 	f.wantClaim(q, 10, "a", "n1", "b", "c", "d")
 	f.wantClaim(dead, 10, "e")
 }
@@ -291,7 +298,7 @@ func moveLeavesArrivals(f *fixture) {
 func moveNothing(f *fixture) {
 	source, target := f.queue(store.Settings{}), f.queue(store.Settings{})
 	f.sendEntries(target, delayed("a", time.Minute))
-	f.equal("Move of nothing", f.move(store.MoveParams{Source: source, Target: target, Limit: 10}),
+	f.equal("Move of nothing", f.move(store.MoveParams{Source: source, Target: target, Select: theDead, Limit: 10}),
 		store.MoveResult{NextDue: time.Minute})
 }
 
@@ -300,11 +307,11 @@ func moveMissingTarget(f *fixture) {
 	source, target := f.queue(store.Settings{}), f.queue(store.Settings{})
 	f.bury(source, "", "a")
 	f.wantError("Drop(target)", f.store.Drop(f.Context(), target), nil)
-	_, err := f.store.Move(f.Context(), store.MoveParams{Source: source, Target: target, Limit: 1})
+	_, err := f.store.Move(f.Context(), store.MoveParams{Source: source, Target: target, Select: theDead, Limit: 1})
 	f.wantError("Move to a dropped queue", err, store.ErrGone)
 	f.wantCounts(source, "after a failed move", counts{Dead: 1, Bytes: 1})
 	target = f.queue(store.Settings{})
-	f.move(store.MoveParams{Source: source, Target: target, Limit: 1})
+	f.move(store.MoveParams{Source: source, Target: target, Select: theDead, Limit: 1})
 	f.wantClaim(target, 1, "a")
 }
 

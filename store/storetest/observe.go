@@ -141,12 +141,12 @@ func (o *observer) drain(id store.QueueID, q *foundQueue) []store.Delivery {
 func (o *observer) exhume(id store.QueueID) []store.Delivery {
 	var list []store.Delivery
 	for {
-		r, err := o.store.Move(o.ctx, store.MoveParams{Source: id, Target: collector, Limit: 5, Label: "observed"})
+		r, err := o.store.Move(o.ctx, store.MoveParams{Source: id, Target: collector, Select: theDead, Limit: 5, Label: "observed"})
 		if !o.note(err) {
 			return list
 		}
 		list = append(list, o.drain(collector, nil)...)
-		if r.Left == 0 || r.Moved == 0 {
+		if r.Next == 0 || r.Moved == 0 {
 			return list
 		}
 	}

@@ -119,7 +119,7 @@ func onceAfterMove(f *fixture) {
 	q, target := f.queue(store.Settings{}), f.queue(store.Settings{})
 	f.sendOnce(q, onceKey("k", "f", time.Hour), entry("a"))
 	f.settle(q, items(f.wantClaim(q, 1, "a"), store.Dead, 0)...)
-	f.move(store.MoveParams{Source: q, Target: target, Limit: 1})
+	f.move(store.MoveParams{Source: q, Target: target, Select: theDead, Limit: 1})
 	f.equal("repeat in the source: Duplicate", f.sendOnce(q, onceKey("k", "f", time.Hour), entry("a")).Duplicate, true)
 	f.equal("Send to the target: Duplicate", f.sendOnce(target, onceKey("k", "f", time.Hour), entry("b")).Duplicate, false)
 	f.wantClaim(target, 10, "a", "b")

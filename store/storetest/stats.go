@@ -41,7 +41,7 @@ func statsLife(f *fixture) {
 	f.wantCounts(q, "of a message that came back", counts{Ready: 1, Bytes: 5})
 	f.settle(q, items(f.claim(q, 1), store.Dead, 0)...)
 	f.wantCounts(q, "of a dead message", counts{Dead: 1, Bytes: 5})
-	f.move(store.MoveParams{Source: q, Target: target, Limit: 1})
+	f.move(store.MoveParams{Source: q, Target: target, Select: theDead, Limit: 1})
 	f.wantCounts(q, "of the queue it left", counts{})
 	f.wantCounts(target, "of the queue it went to", counts{Ready: 1, Bytes: 5})
 	f.settle(target, items(f.claim(target, 1), store.Done, 0)...)

@@ -9,8 +9,10 @@ import (
 
 var sweepCases = []testCase{
 	{"removes what is past retention", sweepRetention},
-	{"keeps what is leased or delayed", sweepKeepsHeld},
-	{"removes what came back too late", sweepReturned},
+	{"keeps what never was available", sweepKeepsDelayed},
+	{"ends leases and backoffs", sweepInFlight},
+	{"keeps what is in flight until then", sweepKeepsHeld},
+	{"frees the group of what was in flight", sweepFreesGroup},
 	{"counts retention from when a delay ended", sweepFromAvailability},
 	{"removes the dead past retention", sweepDead},
 	{"keeps all without retention", sweepForEver},
@@ -39,29 +41,52 @@ func sweepRetention(f *fixture) {
 	f.wantClaim(q, 3, "c")
 }
 
-func sweepKeepsHeld(f *fixture) {
+func sweepKeepsDelayed(f *fixture) {
 	q := f.queue(store.Settings{Retention: retention})
-	f.send(q, "leased")
-	leased := f.claimFor(q, 1, 3*retention)
-	f.sendEntries(q, delayed("delayed", 2*retention))
-	f.clock.Advance(retention + time.Second)
+	f.sendEntries(q, delayed("a", 3*retention))
+	f.clock.Advance(3*retention - time.Second)
 	f.equal("Sweep: Expired", f.sweep(q).Expired, 0)
-	f.wantCounts(q, "past retention", counts{Leased: 1, Delayed: 1, Bytes: 13})
-	f.wantSettle(q, items(leased, store.Done, 0)[0], store.Settled)
-	f.clock.Advance(retention)
-	f.wantClaim(q, 2, "delayed")
+	f.wantCounts(q, "past retention", counts{Delayed: 1, Bytes: 1})
+	f.clock.Advance(time.Second)
+	f.wantClaim(q, 1, "a")
 }
 
-func sweepReturned(f *fixture) {
+// A message does not outlive its retention in flight.
+func sweepInFlight(f *fixture) {
+	q := f.queue(store.Settings{Retention: retention})
+	f.send(q, "leased", "extended", "backing off")
+	r := f.claimFor(q, 3, 5*retention)
+	f.settle(q, items(r, store.Leased, 9*retention)[1], items(r, store.Ready, 5*retention)[2])
+	f.clock.Advance(retention + time.Second)
+	f.equal("Sweep: Expired", f.sweep(q).Expired, 3)
+	f.wantCounts(q, "past retention", counts{})
+	for _, i := range items(r, store.Done, 0) {
+		f.wantSettle(q, i, store.Gone)
+	}
+}
+
+func sweepKeepsHeld(f *fixture) {
 	q := f.queue(store.Settings{Retention: retention})
 	f.send(q, "a", "b")
 	r := f.claimFor(q, 2, 2*retention)
 	f.settle(q, items(r, store.Ready, 2*retention)[1])
-	f.clock.Advance(2*retention - time.Second)
-	f.equal("Sweep while held: Expired", f.sweep(q).Expired, 0)
-	f.clock.Advance(time.Second)
-	f.equal("Sweep after the lease and the delay: Expired", f.sweep(q).Expired, 2)
-	f.wantCounts(q, "after the lease and the delay", counts{})
+	f.clock.Advance(retention - time.Second)
+	f.equal("Sweep before retention: Expired", f.sweep(q).Expired, 0)
+	f.wantCounts(q, "before retention", counts{Leased: 1, Delayed: 1, Bytes: 2})
+	f.wantStrict(q, items(r, store.Done, 0)[0], store.Settled)
+}
+
+func sweepFreesGroup(f *fixture) {
+	q := f.queue(store.Settings{Mode: store.FIFO, Retention: retention})
+	f.sendGroup(q, "g", "a", "b")
+	r := f.claimFor(q, 2, 5*retention)
+	f.settle(q, items(r, store.Ready, 5*retention)[1])
+	f.clock.Advance(retention / 2)
+	f.sendGroup(q, "g", "c")
+	f.wantClaim(q, 1)
+	f.clock.Advance(retention/2 + time.Second)
+	f.equal("Sweep: Expired", f.sweep(q).Expired, 2)
+	f.wantClaim(q, 3, "c")
 }
 
 func sweepFromAvailability(f *fixture) {

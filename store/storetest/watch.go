@@ -14,6 +14,10 @@ var watchCases = []testCase{
 	{"tells of a nack", watchNack},
 	{"tells of a lease ended by its holder", watchVisibilityZero},
 	{"tells of a move", watchMove},
+	{"tells of a group that is free again", watchGroup},
+	{"tells of room in flight", watchInFlight},
+	{"tells of what is made due by its sequence", watchReschedule},
+	{"tells of a release", watchRelease},
 	{"tells the right queue", watchQueue},
 	{"does not tell of time", watchTime},
 	{"tells when the change can be seen", watchAfter},
@@ -105,8 +109,58 @@ func watchMove(f *fixture) {
 	source, target := f.queue(store.Settings{}), f.queue(store.Settings{})
 	f.bury(source, "", "a")
 	w.want(f, source, "a send")
-	f.move(store.MoveParams{Source: source, Target: target, Limit: 1})
+	f.move(store.MoveParams{Source: source, Target: target, Select: theDead, Limit: 1})
 	w.want(f, target, "a move")
+}
+
+// What an ack or a reject makes available is told, too: the next of a locked group.
+func watchGroup(f *fixture) {
+	w := watch(f)
+	for _, target := range []store.Target{store.Done, store.Dead} {
+		q := f.fifo()
+		f.send(q, "a", "b")
+		w.want(f, q, "a send")
+		f.settle(q, items(f.wantClaim(q, 1, "a"), target, 0)...)
+		w.want(f, q, "the end of what locked a group")
+		f.settle(q, items(f.wantClaim(q, 1, "b"), store.Ready, time.Hour)...)
+		f.send(q, "c")
+		f.wantClaim(q, 1)
+		w.reset()
+		f.settle(q, anyone(2, target, 0))
+		w.want(f, q, "the end of what backed off")
+	}
+}
+
+func watchInFlight(f *fixture) {
+	w := watch(f)
+	for _, s := range []store.Settings{{MaxInFlight: 1}, {GroupInFlight: 1}} {
+		q := f.queue(s)
+		f.send(q, "a", "b")
+		w.want(f, q, "a send")
+		r := f.wantClaim(q, 10, "a")
+		f.finish(q, r)
+		w.want(f, q, "an ack that left room in flight")
+		f.wantClaim(q, 10, "b")
+	}
+}
+
+func watchReschedule(f *fixture) {
+	w := watch(f)
+	q := f.queue(store.Settings{})
+	f.sendEntries(q, delayed("a", time.Hour))
+	w.reset()
+	f.settle(q, anyone(1, store.Ready, 0))
+	w.want(f, q, "a message made due")
+}
+
+func watchRelease(f *fixture) {
+	w := watch(f)
+	q := f.queue(store.Settings{})
+	f.send(q, "a")
+	w.want(f, q, "a send")
+	f.claimAs(q, 1, "one")
+	f.release(q, "one", 1)
+	w.want(f, q, "a release")
 }
 
 func watchQueue(f *fixture) {
