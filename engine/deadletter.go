@@ -67,6 +67,9 @@ func (e *Engine) moveInto(ctx context.Context, q, to *queue, still func() bool, 
 	p.Source, p.Target, p.Label = q.id, to.id, q.ref.Name
 	res, err = e.store.Move(ctx, p)
 	e.countIn(to, res.Moved)
+	if res.Moved > 0 {
+		q.freed()
+	}
 	return res, true, err
 }
 

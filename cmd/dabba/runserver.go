@@ -56,7 +56,7 @@ func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, ope
 		return err
 	}
 	defer func() { keep(s.Close()) }()
-	e, err := engine.Open(ctx, s, engine.Options{Now: time.Now, Rand: rand.Reader, Events: count.Events()})
+	e, err := engine.Open(ctx, s, engine.Options{Now: time.Now, Rand: rand.Reader, Events: handlers.Audit(log, count.Events())})
 	if err != nil {
 		return fmt.Errorf("start: %w", err)
 	}

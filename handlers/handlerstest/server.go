@@ -46,20 +46,21 @@ func Start(tb testing.TB, changes ...func(*handlers.Config)) *Server {
 	tb.Helper()
 	counted := metrics.New()
 	store := memory.New(memory.Options{Now: time.Now})
+	log := &Log{}
+	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	e, err := engine.Open(tb.Context(), store, engine.Options{
 		Now:    time.Now,
 		Rand:   rand.Reader,
-		Events: counted.Events(),
+		Events: handlers.Audit(logger, counted.Events()),
 	})
 	if err != nil {
 		tb.Fatalf("open the engine: %v", err)
 	}
 	counted.Show(e.AllQueues)
-	log := &Log{}
 	config := handlers.Config{
 		Engine:    e,
 		Metrics:   counted,
-		Log:       slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Log:       logger,
 		Readiness: &rest.Readiness{},
 		Version:   "0.0.0-test",
 	}

@@ -1,0 +1,63 @@
+package handlers
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/dabba-mq/dabba/engine"
+)
+
+// Audit gives the events with those of redrives set, which write a structured line to the log each: who asked for one,
+// each batch it moved, how it ended and who ended it.
+func Audit(log *slog.Logger, events engine.Events) engine.Events {
+	// The log is no request's: what is done in the background outlives the request that asked for it.
+	line := func(text string, attrs ...slog.Attr) {
+		log.LogAttrs(context.Background(), slog.LevelInfo, text, attrs...) //nolint:forbidigo // see above
+	}
+	events.TaskStarted = func(t engine.Task) { line("redrive started", taskAttrs(t)...) }
+	events.TaskEnded = func(t engine.Task) {
+		attrs := append(taskAttrs(t), slog.Int64("moved", t.Moved), slog.Int64("skipped", t.Skipped))
+		if t.CancelledBy != "" {
+			attrs = append(attrs, slog.String("cancelled_by", t.CancelledBy))
+		}
+		if t.Error != "" {
+			attrs = append(attrs, slog.String("error", t.Error))
+		}
+		line("redrive "+string(t.State), attrs...)
+	}
+	events.Moved = func(m engine.Move) {
+		attrs := []slog.Attr{
+			slog.String("task", m.Task),
+			slog.String("principal", m.Principal),
+			slog.String("tenant", m.From.Tenant),
+			slog.String("queue", m.From.Name),
+			slog.String("to", m.To.Name),
+			slog.Int("messages", m.Messages),
+		}
+		if m.IDs != nil {
+			attrs = append(attrs, slog.Any("ids", idTexts(m.IDs)))
+		}
+		line("redrive moved messages", attrs...)
+	}
+	return events
+}
+
+// taskAttrs say which task it is. An empty target stands for where each message came from.
+func taskAttrs(t engine.Task) []slog.Attr {
+	return []slog.Attr{
+		slog.String("task", t.ID),
+		slog.String("principal", t.Principal),
+		slog.String("tenant", t.Queue.Tenant),
+		slog.String("queue", t.Queue.Name),
+		slog.String("to", t.To),
+		slog.Int64("total", t.Total),
+	}
+}
+
+func idTexts(ids []engine.MessageID) []string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = id.String()
+	}
+	return texts
+}
