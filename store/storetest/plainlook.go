@@ -98,6 +98,7 @@ func (s *plain) Lookup(_ context.Context, id, origin store.QueueID, seq store.Se
 func (q *plainQueue) remember(m *plainMessage, how store.Removal, now time.Time) {
 	v := m.view()
 	v.Payload, v.Size, v.Origin, v.SentAt = nil, 0, nil, time.Time{}
+	v.Receives = v.Entered // those elsewhere were a part of the origin
 	v.State, v.Due, v.RemovedAt, v.Removal = 0, time.Time{}, now, how
 	from, seq := q.origin(m)
 	q.past = append(q.past, plainPast{v, from, seq})
