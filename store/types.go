@@ -422,7 +422,7 @@ const (
 type ScanParams struct {
 	Queue  QueueID
 	Select Selection
-	// Limit bounds the messages, MaxBytes their payloads; at least one is given.
+	// Limit bounds the messages, MaxBytes the sum of their sizes; at least one is given.
 	Limit    int
 	MaxBytes int64
 }

@@ -140,7 +140,7 @@ func scanBytes(f *fixture) {
 	q := f.queue(store.Settings{})
 	big := bytes.Repeat([]byte("x"), 1000)
 	for range 5 {
-		f.sendEntries(q, store.Entry{Payload: big, Size: 1})
+		f.sendEntries(q, store.Entry{Payload: big, Size: 1000})
 	}
 	seen := 0
 	for from := store.Seq(0); ; {

@@ -16,7 +16,7 @@ import (
 //	            group in flight u32 | interval i64 (ns) | group interval i64 (ns) | expired dead u8 | history u32
 //	claimed     at | deadline | token u64 | flags u8 (1 repeated, 2 attempt, 4 lapsed) | consumer text | seqs | died |
 //	            expired | [lapsed] | [attempt 16 | its end]
-//	settled     at | n u32 | n × { seq u64 | target u8 | uncount u8 | due | reason text }
+//	settled     at | n u32 | n × { seq u64 | target u8 | flags u8 (1 uncount, 2 backs off) | due | reason text }
 //	swept       at | expired | lapsed
 //	purged      at | all u8 | seqs
 //	restarted   at
@@ -127,6 +127,11 @@ func DecodeClaimed(b []byte) (Claimed, error) {
 	return ev, r.done("claimed")
 }
 
+const (
+	changeUncount = 1
+	changeBacks   = 2
+)
+
 // Encode appends the event.
 func (ev Settled) Encode(b []byte) []byte {
 	w := writer{b}
@@ -135,7 +140,14 @@ func (ev Settled) Encode(b []byte) []byte {
 	for _, c := range ev.Changes {
 		w.seq(c.Seq)
 		w.u8(uint8(c.Target))
-		w.flag(c.Uncount)
+		var flags uint8
+		if c.Uncount {
+			flags |= changeUncount
+		}
+		if c.Backs {
+			flags |= changeBacks
+		}
+		w.u8(flags)
 		w.millis(c.Due)
 		w.text(c.Reason)
 	}
@@ -148,9 +160,11 @@ func DecodeSettled(b []byte) (Settled, error) {
 	ev := Settled{At: r.millis()}
 	ev.Changes = make([]Change, r.count(22))
 	for i := range ev.Changes {
-		ev.Changes[i] = Change{
-			Seq: r.seq(), Target: store.Target(r.u8()), Uncount: r.flag(), Due: r.millis(), Reason: r.text(),
-		}
+		c := &ev.Changes[i]
+		c.Seq, c.Target = r.seq(), store.Target(r.u8())
+		flags := r.u8()
+		c.Uncount, c.Backs = flags&changeUncount != 0, flags&changeBacks != 0
+		c.Due, c.Reason = r.millis(), r.text()
 		if t := ev.Changes[i].Target; t < store.Done || t > store.Dead {
 			r.failed = true
 		}

@@ -75,7 +75,9 @@ type Change struct {
 	// Due is the end of the delay or lease.
 	Due     Millis
 	Uncount bool
-	Reason  string
+	// Backs says that a delay is a backoff, which locks a FIFO group.
+	Backs  bool
+	Reason string
 }
 
 // Settled changes messages one after the other.

@@ -16,6 +16,7 @@ type past struct {
 	reason   string
 	group    string
 	priority uint8
+	expires  Millis
 	visits   []store.Visit
 }
 
@@ -32,7 +33,8 @@ func (q *Queue) bequeath(now Millis, n uint32, how store.Removal) {
 	q.past = append(q.past, past{
 		seq: s.seq, alias: q.cols.alias(s.seq), removed: now, how: how, avail: s.avail, entered: s.entered,
 		token: s.token, since: s.since, consumer: q.texts.get(s.consumer), reason: q.texts.get(s.reason),
-		group: q.names.get(q.cols.group(s.seq)), priority: q.cols.priority(s.seq), visits: q.visitsOf(s.visits),
+		group: q.names.get(q.cols.group(s.seq)), priority: q.cols.priority(s.seq),
+		expires: q.cols.expires(s.seq), visits: q.visitsOf(s.visits),
 	})
 }
 
@@ -46,6 +48,9 @@ func (p *past) view() store.View {
 	}
 	if p.avail > 0 {
 		v.AvailableAt = Time(Millis(p.avail * tickMillis))
+	}
+	if p.expires > 0 {
+		v.ExpiresAt = Time(p.expires)
 	}
 	if p.since > 0 {
 		v.LeasedAt = Time(p.since)

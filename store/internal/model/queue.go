@@ -24,8 +24,8 @@ type Queue struct {
 	token    store.Token // the last one given out
 	clock    int64       // what the queue's rate counts, in nanoseconds of queue time
 	cols     columns
-	planned  agenda      // when messages of kind planned become ready
-	ripes    []store.Seq // messages of kind ripe, oldest first; some may not be any more
+	planned  agenda // when messages of kind planned become ready
+	ripes    agenda // messages of kind ripe by tick; some may not be any more
 	slots    slots
 	timed    order // delayed, backing off and leased slots, by due time
 	back     order // ready slots, by age
@@ -140,21 +140,22 @@ func (q *Queue) advance(now Millis) {
 		q.setReady(n, due)
 	}
 	for len(q.planned) > 0 && q.planned[0].at <= now {
-		if seq := store.Seq(q.planned.take().id); q.cols.kind(seq) == planned {
-			q.ripen(seq)
+		e := q.planned.take()
+		if seq := store.Seq(e.id); q.cols.kind(seq) == planned {
+			q.ripen(seq, e.at)
 		}
 	}
 	q.relieve(now)
 }
 
-// ripen makes a planned message ready.
-func (q *Queue) ripen(seq store.Seq) {
+// ripen makes a planned message ready as of its due time.
+func (q *Queue) ripen(seq store.Seq, due Millis) {
 	if q.lanes == nil {
 		q.cols.move(seq, ripe)
-		q.ripes = append(q.ripes, seq)
+		q.ripes.add(Millis(tick(due)), uint64(seq))
 		return
 	}
-	q.setReady(q.touch(seq), 0)
+	q.setReady(q.touch(seq), due)
 }
 
 // usedUp says whether a message had all the deliveries it may have here.
@@ -174,7 +175,6 @@ func (q *Queue) touch(seq store.Seq) uint32 {
 		panic(fmt.Sprintf("model: queue %d has no message %d", q.id, seq))
 	case planned:
 		q.exit(seq, delayed)
-		s.avail = q.cols.avail(seq)
 	case fresh, ripe:
 		q.exit(seq, ready)
 		s.avail = q.cols.avail(seq)
@@ -252,6 +252,9 @@ func (q *Queue) setLeased(n uint32, due Millis) {
 // setDead makes slot n, which is in no state, dead.
 func (q *Queue) setDead(n uint32) {
 	s := &q.slots.slab[n]
+	if s.avail == 0 {
+		s.avail = tick(q.now)
+	}
 	s.state = dead
 	q.deadBytes += int64(q.Size(s.seq))
 	q.dead.add(n)
@@ -367,8 +370,8 @@ func (q *Queue) layLanes() {
 	if !laned(&q.settings) {
 		return
 	}
-	for _, seq := range q.ripes {
-		if q.cols.kind(seq) == ripe {
+	for _, e := range q.ripes {
+		if seq := store.Seq(e.id); q.cols.kind(seq) == ripe {
 			q.setReady(q.touch(seq), 0)
 		}
 	}
@@ -458,12 +461,11 @@ func (q *Queue) eldest() (seq store.Seq, avail int64, ok bool) {
 // firstRipe is the oldest ripe message; 0 when there is none.
 func (q *Queue) firstRipe() store.Seq {
 	for len(q.ripes) > 0 {
-		if q.cols.kind(q.ripes[0]) == ripe {
-			return q.ripes[0]
+		if seq := store.Seq(q.ripes[0].id); q.cols.kind(seq) == ripe {
+			return seq
 		}
-		q.ripes = q.ripes[1:]
+		q.ripes.take()
 	}
-	q.ripes = nil
 	return 0
 }
 

@@ -27,7 +27,7 @@ func Restore(id store.QueueID, b []byte) (*Queue, error) {
 		q.restoreLanes(&r)
 	}
 	q.restoreKeys(&r)
-	for range r.count(66) {
+	for range r.count(74) {
 		q.past = append(q.past, r.past())
 	}
 	if err := r.done("queue"); err != nil {
@@ -197,27 +197,25 @@ func (q *Queue) restoreState(r *reader, n uint32) {
 }
 
 func (q *Queue) restoreWaiting(r *reader) {
+	q.planned = q.agenda(r, planned)
+	q.ripes = q.agenda(r, ripe)
+}
+
+// agenda reads moments for all messages of a kind, by sequence.
+func (q *Queue) agenda(r *reader, k kind) (a agenda) {
 	for range r.count(16) {
 		e := entry{at: r.millis(), id: r.u64()}
-		if n := len(q.planned); q.cols.kind(store.Seq(e.id)) != planned || n > 0 && q.planned[n-1].id >= e.id {
+		if n := len(a); q.cols.kind(store.Seq(e.id)) != k || n > 0 && a[n-1].id >= e.id {
 			r.failed = true
-			return
+			return nil
 		}
-		q.planned = append(q.planned, e)
+		a = append(a, e)
 	}
-	q.planned.keep(func(entry) bool { return true })
-	q.ripes = r.seqs()
-	seen := make(map[store.Seq]bool)
-	for _, seq := range q.ripes {
-		if q.cols.kind(seq) != ripe || seen[seq] {
-			r.failed = true
-			return
-		}
-		seen[seq] = true
-	}
-	if int64(len(q.planned)) != q.cols.count(planned) || int64(len(q.ripes)) != q.cols.count(ripe) {
+	if int64(len(a)) != q.cols.count(k) {
 		r.failed = true
 	}
+	a.keep(func(entry) bool { return true })
+	return a
 }
 
 // checkLive counts what live messages refer to, and how many there are.
@@ -313,6 +311,6 @@ func (r *reader) past() past {
 	return past{
 		seq: r.seq(), alias: r.u32(), removed: r.millis(), how: store.Removal(r.u8()), avail: int64(r.u64()),
 		entered: r.u32(), token: store.Token(r.u64()), since: r.millis(), consumer: r.text(), reason: r.text(),
-		group: r.text(), priority: r.u8(), visits: r.visits(),
+		group: r.text(), priority: r.u8(), expires: r.millis(), visits: r.visits(),
 	}
 }

@@ -66,6 +66,7 @@ func (q *Queue) judge(now Millis, item store.SettleItem, strict, selected bool) 
 		if !item.Uncount && q.usedUp(s) && !q.settings.Lazy {
 			c.Target = store.Dead
 		}
+		c.Backs = c.Target == store.Ready
 	case store.Leased:
 		c.Uncount = false
 		if s.state == delayed || s.state == backoff {
@@ -95,6 +96,7 @@ func (q *Queue) judgeAny(c Change, selected bool) (Change, store.Outcome, bool) 
 		if st == leased && q.usedUp(&q.slots.slab[n]) && !q.settings.Lazy {
 			c.Target = store.Dead
 		}
+		c.Backs = st == leased && c.Target == store.Ready
 	case store.Leased:
 		if st != leased {
 			return Change{}, store.Lost, false
@@ -155,18 +157,17 @@ func (q *Queue) slotOf(seq store.Seq) uint32 {
 
 func (q *Queue) giveBack(n uint32, now Millis, c Change) {
 	s := &q.slots.slab[n]
-	held := s.state == leased
 	switch {
 	case c.Uncount:
 		s.entered--
-	case held:
+	case s.state == leased:
 		q.leaveVisit(n, now, store.GivenBack, c.Reason)
 	}
 	q.leave(n)
 	switch {
 	case c.Due <= now:
 		q.setReady(n, now)
-	case held:
+	case c.Backs:
 		q.setDelayed(n, backoff, c.Due)
 	default:
 		q.setDelayed(n, delayed, c.Due)

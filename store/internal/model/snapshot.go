@@ -19,13 +19,13 @@ import (
 //	                       reason text | visits }
 //	visits   n u32 | n × { from | to | end u8 | consumer text | reason text }
 //	planned  n u32 | n × { due | seq u64 }
-//	ripe     seqs
+//	ripe     n u32 | n × { tick i64 | seq u64 }
 //	lanes    turns u64 | n u32 | n × { key u32 | turn u64 | clock i64 (ns) | in order | fresh list as read from columns }
 //	once     n u32 | n × { key 16 | fingerprint 16 | first u64 | at | ends | count u32 | note text | fates text }
 //	recent   n u32 | n × { key 16 | seq u64 | ends }
 //	attempts n u32 | n × { key 16 | token u64 | ends | seqs }
 //	past     n u32 | n × { seq u64 | alias u32 | removed | how u8 | avail i64 | entered u32 | token u64 | since |
-//	                       consumer text | reason text | group text | priority u8 | visits }
+//	                       consumer text | reason text | group text | priority u8 | expires | visits }
 //
 // Equal states give equal bytes, so that snapshots can be compared.
 
@@ -44,7 +44,7 @@ type Frozen struct {
 	texts    texts
 	visits   visits
 	planned  agenda
-	ripes    []store.Seq
+	ripes    agenda
 	turns    uint64
 	lanes    []frozenLane
 	keys     []onceKey
@@ -204,14 +204,18 @@ func (f *Frozen) encodeColumns(w *writer) {
 
 // encodeWaiting writes what is planned and ripe, without what became void.
 func (f *Frozen) encodeWaiting(w *writer) {
-	list := slices.DeleteFunc(f.planned, func(e entry) bool { return f.cols.kind(store.Seq(e.id)) != planned })
-	slices.SortFunc(list, func(a, b entry) int { return cmp.Compare(a.id, b.id) })
-	w.count(len(list))
-	for _, e := range list {
-		w.millis(e.at)
-		w.u64(e.id)
+	for _, part := range []struct {
+		list agenda
+		kind kind
+	}{{f.planned, planned}, {f.ripes, ripe}} {
+		list := slices.DeleteFunc(part.list, func(e entry) bool { return f.cols.kind(store.Seq(e.id)) != part.kind })
+		slices.SortFunc(list, func(a, b entry) int { return cmp.Compare(a.id, b.id) })
+		w.count(len(list))
+		for _, e := range list {
+			w.millis(e.at)
+			w.u64(e.id)
+		}
 	}
-	w.seqs(slices.DeleteFunc(f.ripes, func(seq store.Seq) bool { return f.cols.kind(seq) != ripe }))
 	f.planned, f.ripes = nil, nil
 }
 
@@ -268,6 +272,7 @@ func (w *writer) past(p *past) {
 	w.text(p.reason)
 	w.text(p.group)
 	w.u8(p.priority)
+	w.millis(p.expires)
 	w.visits(p.visits)
 }
 
