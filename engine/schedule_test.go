@@ -414,7 +414,7 @@ func TestFullDiskDelaysASchedule(t *testing.T) {
 func TestPausedQueueDelaysASchedule(t *testing.T) {
 	inBubble(t, func(b *timed) {
 		b.schedule(scheduled, "s", engine.ScheduleSpec{Cron: "@hourly"})
-		if _, err := b.engine.PauseQueue(b.Context(), scheduled, engine.Pause{Produce: true}); err != nil {
+		if _, err := b.engine.PauseQueue(b.Context(), scheduled, true, false, time.Time{}); err != nil {
 			b.Fatal(err)
 		}
 		b.pass(time.Hour + 20*time.Minute)
@@ -651,4 +651,51 @@ func TestBadSchedulesAreRefused(t *testing.T) {
 		}
 		b.wantPairs(0)
 	})
+}
+
+// TestChangeWhileItFires changes a schedule while one of its sends is under way.
+func TestChangeWhileItFires(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		change func(*timed)
+		cron   string
+		want   []string
+	}{
+		{"another message", func(b *timed) {
+			b.schedule(scheduled, "s", engine.ScheduleSpec{Cron: "@hourly", Message: engine.Message{Body: []byte("new")}})
+		}, "@hourly", []string{"s 01:00:00", "new 02:00:00"}},
+		{"another expression", func(b *timed) {
+			b.schedule(scheduled, "s", engine.ScheduleSpec{Cron: "30 * * * *"})
+		}, "30 * * * *", []string{"s 01:00:00", "s 01:30:00"}},
+		{"deleted", func(b *timed) {
+			if err := b.engine.DeleteSchedule(b.Context(), scheduled, "s"); err != nil {
+				b.Error(err)
+			}
+		}, "", []string{"s 01:00:00"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			inBubble(t, func(b *timed) {
+				b.schedule(scheduled, "s", engine.ScheduleSpec{Cron: "@hourly"})
+				change := func() error {
+					b.store.send.Store(nil)
+					tc.change(b)
+					return nil
+				}
+				b.store.send.Store(&change)
+				b.pass(2 * time.Hour)
+				b.wantTaken(scheduled, tc.want...)
+				s, err := b.engine.Schedule(b.Context(), scheduled, "s")
+				if tc.cron == "" {
+					if err == nil {
+						b.Error("the schedule that was deleted is back")
+					}
+					return
+				}
+				if err != nil || s.Cron != tc.cron {
+					b.Errorf("the schedule fires at %q, %v; want %q", s.Cron, err, tc.cron)
+				}
+				b.wantFailures()
+			})
+		})
+	}
 }
