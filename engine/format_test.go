@@ -54,7 +54,7 @@ func TestRecordFormat(t *testing.T) {
 			`"tags":{"k":"v"},"fifo":true,"dedup":{"content_based":true,"window":1000000000,"scope":"group"},` +
 			`"limits":{"max_messages":1,"max_bytes":2,"overflow":"sample","max_in_flight":3,"per_group_in_flight":4,` +
 			`"rate":0.5,"per_group_rate":6},"priorities":10,"ageing":0,"fair":true,"ack":"on_receive","history":true,` +
-			`"paused":{"produce":true,"consume":true,"until":"2026-11-29T16:50:00Z"}}`
+			`"paused":{"produce":true,"consume":true,"consume_until":"2026-11-29T16:50:00Z"}}`
 		id = store.QueueID(1<<64 - 1)
 	)
 	c := DefaultConfig()
@@ -68,7 +68,7 @@ func TestRecordFormat(t *testing.T) {
 		MaxMessages: 1, MaxBytes: 2, Overflow: OverflowSample, MaxInFlight: 3, PerGroupInFlight: 4, Rate: 0.5, PerGroupRate: 6,
 	}
 	all.Priorities, all.Ageing = 10, 0
-	until := Pause{Produce: true, Consume: true, Until: time.Date(2026, 11, 29, 16, 50, 0, 0, time.UTC)}
+	until := Pause{Produce: true, Consume: true, ConsumeUntil: time.Date(2026, 11, 29, 16, 50, 0, 0, time.UTC)}
 	for _, f := range []struct {
 		text    string
 		written bool

@@ -11,28 +11,33 @@ import (
 // pauseRetry is when a refused sender may look again if nobody knows when the pause ends.
 const pauseRetry = 30 * time.Second
 
-// Pause says what a queue does not do for now. Acks, nacks and extends, scheduled sends and dead letters that move in are
-// never paused.
+// Pause says what a queue does not do for now. Acks, nacks and extends go on, what was accepted before becomes ready in
+// its time, and messages move in and out. Recurring schedules send when the queue does again.
 type Pause struct {
 	// Produce refuses sends; Consume lets receives find nothing.
 	Produce, Consume bool
-	// Until ends the pause by itself; zero means that only a resume ends it.
-	Until time.Time
+	// These end the pause of one side by itself; zero means that only a resume ends it.
+	ProduceUntil, ConsumeUntil time.Time
 }
 
-// PauseQueue pauses the sides that are set, beside those that are paused already, all of them until p.Until. It is
-// durable on return, and every receive that is answered after it got nothing if Consume was set.
-func (e *Engine) PauseQueue(ctx context.Context, ref Ref, p Pause) (Queue, error) {
-	if !p.Produce && !p.Consume {
+// PauseQueue pauses the sides that are true until a time; zero means until a resume. The other side stays as it is. It
+// is durable on return, and receives that begin after it find nothing if consume is true.
+func (e *Engine) PauseQueue(ctx context.Context, ref Ref, produce, consume bool, until time.Time) (Queue, error) {
+	if !produce && !consume {
 		return Queue{}, invalid("produce", "Set produce or consume to true, or leave both out to pause both.")
 	}
 	now := e.clock.now()
-	if !p.Until.IsZero() && (!p.Until.After(now) || p.Until.Sub(now) > MaxDuration) {
+	if !until.IsZero() && (!until.After(now) || until.Sub(now) > MaxDuration) {
 		return Queue{}, invalid("until", "Give a time in the future, at most 100 years away, or leave it out to pause until a resume.")
 	}
-	p.Until = p.Until.UTC()
-	return e.repause(ctx, ref, func(was Pause) Pause {
-		return Pause{Produce: p.Produce || was.Produce, Consume: p.Consume || was.Consume, Until: p.Until}
+	return e.repause(ctx, ref, func(p Pause) Pause {
+		if produce {
+			p.Produce, p.ProduceUntil = true, until.UTC()
+		}
+		if consume {
+			p.Consume, p.ConsumeUntil = true, until.UTC()
+		}
+		return p
 	})
 }
 
@@ -41,10 +46,14 @@ func (e *Engine) ResumeQueue(ctx context.Context, ref Ref, produce, consume bool
 	if !produce && !consume {
 		return Queue{}, invalid("produce", "Set produce or consume to true, or leave both out to resume both.")
 	}
-	return e.repause(ctx, ref, func(was Pause) Pause {
-		was.Produce = was.Produce && !produce
-		was.Consume = was.Consume && !consume
-		return was.at(e.clock.now())
+	return e.repause(ctx, ref, func(p Pause) Pause {
+		if produce {
+			p.Produce, p.ProduceUntil = false, time.Time{}
+		}
+		if consume {
+			p.Consume, p.ConsumeUntil = false, time.Time{}
+		}
+		return p
 	})
 }
 
@@ -69,15 +78,18 @@ func (e *Engine) repause(ctx context.Context, ref Ref, next func(was Pause) Paus
 
 // at is what is left of the pause by now.
 func (p Pause) at(now time.Time) Pause {
-	over := !p.Until.IsZero() && !now.Before(p.Until)
-	if over || !p.Produce && !p.Consume {
-		return Pause{}
+	if !p.ProduceUntil.IsZero() && !now.Before(p.ProduceUntil) {
+		p.Produce, p.ProduceUntil = false, time.Time{}
+	}
+	if !p.ConsumeUntil.IsZero() && !now.Before(p.ConsumeUntil) {
+		p.Consume, p.ConsumeUntil = false, time.Time{}
 	}
 	return p
 }
 
 func (p Pause) equal(o Pause) bool {
-	return p.Produce == o.Produce && p.Consume == o.Consume && p.Until.Equal(o.Until)
+	return p.Produce == o.Produce && p.Consume == o.Consume &&
+		p.ProduceUntil.Equal(o.ProduceUntil) && p.ConsumeUntil.Equal(o.ConsumeUntil)
 }
 
 // present gives q and s if they are what the catalog has, or what has taken their place. A pause is looked at so before
@@ -104,21 +116,21 @@ func (e *Engine) producing(ctx context.Context, q *queue, s *setup) (*queue, *se
 	}
 	now := e.clock.now()
 	if p := s.pause.at(now); p.Produce {
-		return nil, nil, paused(q.ref, p, now)
+		return nil, nil, paused(q.ref, p.ProduceUntil, now)
 	}
 	return q, s, nil
 }
 
-func paused(ref Ref, p Pause, now time.Time) *Error {
-	if p.Until.IsZero() {
+func paused(ref Ref, until, now time.Time) *Error {
+	if until.IsZero() {
 		return &Error{
 			Code: CodePaused, Outcome: NotApplied, RetryAfter: pauseRetry,
 			Detail: "Queue " + ref.Name + " is paused for sends; repeat the request after it was resumed.",
 		}
 	}
 	return &Error{
-		Code: CodePaused, Outcome: NotApplied, RetryAfter: max(p.Until.Sub(now), time.Second),
-		Detail: fmt.Sprintf("Queue %s is paused for sends until %s; repeat the request then.", ref.Name, p.Until.Format(time.RFC3339)),
+		Code: CodePaused, Outcome: NotApplied, RetryAfter: max(until.Sub(now), time.Second),
+		Detail: fmt.Sprintf("Queue %s is paused for sends until %s; repeat the request then.", ref.Name, until.Format(time.RFC3339)),
 	}
 }
 
@@ -138,8 +150,8 @@ func (t *try) held(ctx context.Context) (bool, error) {
 		}
 		if s == t.setup {
 			t.got, t.due = store.ClaimResult{}, never
-			if !p.Until.IsZero() {
-				t.due = e.clock.in(p.Until.Sub(now))
+			if !p.ConsumeUntil.IsZero() {
+				t.due = e.clock.in(p.ConsumeUntil.Sub(now))
 			}
 			return true, nil
 		}

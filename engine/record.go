@@ -97,9 +97,10 @@ type storedLimits struct {
 }
 
 type storedPause struct {
-	Produce bool      `json:"produce,omitempty"`
-	Consume bool      `json:"consume,omitempty"`
-	Until   time.Time `json:"until,omitzero"`
+	Produce      bool      `json:"produce,omitempty"`
+	Consume      bool      `json:"consume,omitempty"`
+	ProduceUntil time.Time `json:"produce_until,omitzero"`
+	ConsumeUntil time.Time `json:"consume_until,omitzero"`
 }
 
 func storedOf(id store.QueueID, c QueueConfig) storedQueue {

@@ -27,10 +27,8 @@ func (e *Engine) Send(ctx context.Context, ref Ref, req SendRequest) (SendAnswer
 	block := blocked{engine: e, told: req.Waits}
 	defer block.end()
 	for reloads := 0; ; {
-		if !req.scheduled {
-			if q, s, err = e.producing(ctx, q, s); err != nil {
-				return SendAnswer{}, err
-			}
+		if q, s, err = e.producing(ctx, q, s); err != nil {
+			return SendAnswer{}, err
 		}
 		o := e.newOutgoing(&s.config, req.Messages)
 		if len(o.entries) == 0 {

@@ -272,8 +272,6 @@ type SendRequest struct {
 	Waits func()
 	// remember is how long Key is remembered; 0 means [IdempotencyWindow].
 	remember time.Duration
-	// scheduled says that it goes in even while the queue is paused.
-	scheduled bool
 }
 
 // IdempotencyKey names one request of one principal on one path.

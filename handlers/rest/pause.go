@@ -9,11 +9,11 @@ import (
 
 // PauseRequest says what to pause: both sides if it names neither.
 type PauseRequest struct {
-	// Refuses sends (429 paused). Scheduled sends and dead letters still go in.
+	// Refuses sends (429 paused). Dead letters and redrives still go in.
 	Produce *bool `json:"produce,omitzero" example:"true"`
 	// Receives find nothing. Acks, nacks and extends go on.
 	Consume *bool `json:"consume,omitzero" example:"true"`
-	// When everything that is paused goes on by itself; left out, with a resume only.
+	// When that goes on by itself; left out, with a resume only.
 	Until *Time `json:"until,omitzero" swaggertype:"string" format:"date-time" example:"2026-12-01T08:00:00Z"`
 }
 
@@ -29,14 +29,17 @@ type Paused struct {
 	Produce bool `json:"produce" validate:"required"`
 	// Receives find nothing.
 	Consume bool `json:"consume" validate:"required"`
-	// When it goes on by itself; absent if only a resume ends it.
+	// When it goes on by itself; absent if only a resume ends it, or if the two sides end apart.
 	Until Time `json:"until,omitzero" swaggertype:"string" format:"date-time" example:"2026-12-01T08:00:00Z"`
+	// When each side goes on by itself, if they do so apart.
+	ProduceUntil Time `json:"produce_until,omitzero" swaggertype:"string" format:"date-time"`
+	ConsumeUntil Time `json:"consume_until,omitzero" swaggertype:"string" format:"date-time"`
 }
 
 // Pause stops sends, receives, or both.
 //
 // @Summary Pause a queue
-// @Description Stops sends (produce), receives (consume), or both when neither is named, beside what is paused already, until the given time or a resume. A paused send is refused with 429 and the code paused; Retry-After is the time that is left, or 30 seconds. A paused receive waits as long as it was asked to and gets nothing. Acks, nacks and extends go on, and so do schedules and dead letters that move in. The pause survives a restart and counts as a change of the queue: its ETag is another one after it.
+// @Description Stops sends (produce), receives (consume), or both when neither is named, until the given time or a resume; the side that is not named stays as it is. A paused send is refused with 429 and the code paused; Retry-After is the time that is left, or 30 seconds. A paused receive waits as long as it was asked to and gets nothing. Acks, nacks and extends go on, what was sent before becomes ready in its time, and dead letters and redrives still go in; a recurring schedule tries again until its next fire time. The pause survives a restart and counts as a change of the queue: its ETag is another one after it.
 // @ID pauseQueue
 // @Tags queues
 // @Accept json
@@ -57,12 +60,12 @@ func (a *API) Pause(w http.ResponseWriter, r *http.Request) error {
 	if err := a.decode(w, r, &req); err != nil {
 		return err
 	}
-	pause := engine.Pause{}
-	pause.Produce, pause.Consume = sides(req.Produce, req.Consume)
+	var until time.Time
 	if req.Until != nil {
-		pause.Until = time.Time(*req.Until)
+		until = time.Time(*req.Until)
 	}
-	q, err := a.engine.PauseQueue(r.Context(), ref, pause)
+	produce, consume := sides(req.Produce, req.Consume)
+	q, err := a.engine.PauseQueue(r.Context(), ref, produce, consume, until)
 	if err != nil {
 		return err
 	}
@@ -113,5 +116,14 @@ func pausedOf(p engine.Pause) *Paused {
 	if p == (engine.Pause{}) {
 		return nil
 	}
-	return &Paused{Produce: p.Produce, Consume: p.Consume, Until: Time(p.Until)}
+	out := &Paused{Produce: p.Produce, Consume: p.Consume}
+	switch {
+	case !p.Produce, p.Consume && p.ProduceUntil.Equal(p.ConsumeUntil):
+		out.Until = Time(p.ConsumeUntil)
+	case !p.Consume:
+		out.Until = Time(p.ProduceUntil)
+	default:
+		out.ProduceUntil, out.ConsumeUntil = Time(p.ProduceUntil), Time(p.ConsumeUntil)
+	}
+	return out
 }
