@@ -23,7 +23,8 @@ type Task struct {
 	State TaskState
 	// Error is why it failed.
 	Error string
-	// Moved counts messages, of the Total there were when it was started. A little behind while it runs.
+	// Moved counts messages, of the Total there were when it was started, or there turned out to be, as leased ones were
+	// given back. A little behind while it runs.
 	Moved, Total int64
 	// Skipped messages stay, since they came from no queue that exists.
 	Skipped int64

@@ -134,7 +134,7 @@ func (r *taskRecord) finish(s TaskState, now time.Time) {
 func (r *taskRecord) shown(tenant, id string) Task {
 	return Task{
 		ID: id, Queue: Ref{tenant, r.Queue}, To: r.To, State: r.State, Error: r.Error,
-		Moved: r.Moved, Total: r.Total, Skipped: max(r.Skipped, r.PassSkipped),
+		Moved: r.Moved, Total: max(r.Total, r.Moved), Skipped: max(r.Skipped, r.PassSkipped),
 		Rate: r.Rate, RateLimit: r.RateLimit, ETA: r.eta(),
 		Principal: r.Principal, CancelledBy: r.CancelledBy,
 		CreatedAt: r.CreatedAt, FinishedAt: r.FinishedAt,

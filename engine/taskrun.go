@@ -132,10 +132,12 @@ func (r *run) count(moved int, now moment) {
 	}
 }
 
-// measure notes the mean rate since this node works on the task.
+// measure notes the mean rate since this node works on the task. The time that the last batch has used up in advance
+// counts, so that a limit is met and not exceeded.
 func (r *run) measure(now moment) {
-	if moved := r.record.Moved - r.before; moved > 0 && now > r.started {
-		r.record.Rate = float64(moved) / time.Duration(now-r.started).Seconds()
+	until := max(now, r.due)
+	if moved := r.record.Moved - r.before; moved > 0 && until > r.started {
+		r.record.Rate = float64(moved) / time.Duration(until-r.started).Seconds()
 	}
 }
 

@@ -110,13 +110,15 @@ func (t *tasks) add(r *run) {
 func (t *tasks) next() (r *run, halted bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.turns) == 0 {
-		return nil, false
+	for len(t.turns) > 0 {
+		r = t.turns[0]
+		t.turns = slices.Delete(t.turns, 0, 1)
+		r.listed = false
+		if t.runs[r.key] == r { // else it was cancelled in its last turn
+			return r, r.halted
+		}
 	}
-	r = t.turns[0]
-	t.turns = slices.Delete(t.turns, 0, 1)
-	r.listed = false
-	return r, r.halted
+	return nil, false
 }
 
 // begin takes up a run, unless there is one of its key, and gives it its first turn.

@@ -20,6 +20,7 @@ var commands = map[string]func(*session, command) string{
 	"queues":  (*session).queues,
 	"counts":  (*session).counts,
 	"send":    (*session).send,
+	"sending": (*session).sending,
 	"receive": (*session).receive,
 	"undo":    (*session).undo,
 	"wait":    (*session).wait,
@@ -31,6 +32,34 @@ var commands = map[string]func(*session, command) string{
 	"advance": (*session).advanceBy,
 	"restart": (*session).restartEngine,
 	"drain":   (*session).drain,
+
+	"schedule":   (*session).schedule,
+	"schedules":  (*session).schedules,
+	"unschedule": (*session).unschedule,
+	"away":       (*session).away,
+
+	"pause":        (*session).pause,
+	"resume":       (*session).resume,
+	"is-paused":    (*session).isPaused,
+	"receive-many": (*session).receiveMany,
+	"wait-many":    (*session).waitMany,
+	"undo-many":    (*session).undoMany,
+
+	"browse":      (*session).browse,
+	"look":        (*session).look,
+	"reschedule":  (*session).reschedule,
+	"remove":      (*session).remove,
+	"purge":       (*session).purge,
+	"release":     (*session).releaseAll,
+	"groups":      (*session).groups,
+	"skip":        (*session).skip,
+	"bury-group":  (*session).buryGroup,
+	"purge-group": (*session).purgeGroup,
+
+	"redrive": (*session).redrive,
+	"task":    (*session).task,
+	"tasks":   (*session).listTasks,
+	"cancel":  (*session).cancel,
 }
 
 // create queue [setting=value…]: put it with these settings, the others default.
@@ -64,6 +93,7 @@ func (s *session) settings(c command, cfg *engine.QueueConfig) {
 	for name, to := range map[string]*time.Duration{
 		"visibility": &cfg.Visibility, "delay": &cfg.Delay, "retention": &cfg.Retention, "wait": &cfg.Wait,
 		"retry.base": &cfg.Retry.Base, "retry.cap": &cfg.Retry.Cap,
+		"dedup.window": &cfg.Dedup.Window, "ageing": &cfg.Ageing, //nolint:misspell // the contract spells it so
 	} {
 		if d := s.duration(c, name); d != nil {
 			*to = *d
@@ -73,8 +103,24 @@ func (s *session) settings(c command, cfg *engine.QueueConfig) {
 	setString(c, "retry.jitter", &cfg.Retry.Jitter)
 	setString(c, "dead_letter.queue", &cfg.DeadLetter.Queue)
 	setString(c, "dead_letter.when", &cfg.DeadLetter.When)
+	if names, ok := c.named["dead_letter.allow_from"]; ok {
+		c.used["dead_letter.allow_from"] = true
+		cfg.DeadLetter.AllowFrom = strings.FieldsFunc(names, func(r rune) bool { return r == ',' })
+	}
+	setString(c, "dedup.scope", &cfg.Dedup.Scope)
+	setString(c, "limits.overflow", &cfg.Limits.Overflow)
+	setString(c, "ack", &cfg.Ack)
+	s.bounds(c, cfg)
 	if _, ok := c.named["retry.max_receives"]; ok {
 		cfg.Retry.MaxReceives = uint32(s.number(c, "retry.max_receives"))
+	}
+	for name, to := range map[string]*bool{
+		"fifo": &cfg.FIFO, "fair": &cfg.Fair, "history": &cfg.History,
+		"dedup.content_based": &cfg.Dedup.ContentBased, "dead_letter.expired": &cfg.DeadLetter.Expired,
+	} {
+		if v := c.value(name); v != "" {
+			*to = v == "yes"
+		}
 	}
 	if _, ok := c.named["max_message_bytes"]; ok {
 		cfg.MaxMessageBytes = int64(s.number(c, "max_message_bytes"))
@@ -82,6 +128,30 @@ func (s *session) settings(c command, cfg *engine.QueueConfig) {
 	if tag := c.value("tag"); tag != "" {
 		name, value, _ := strings.Cut(tag, ":")
 		cfg.Tags = map[string]string{name: value}
+	}
+}
+
+// bounds reads the settings that are numbers and new.
+func (s *session) bounds(c command, cfg *engine.QueueConfig) {
+	l := &cfg.Limits
+	for name, set := range map[string]func(float64){
+		"limits.max_messages":        func(n float64) { l.MaxMessages = int64(n) },
+		"limits.max_bytes":           func(n float64) { l.MaxBytes = int64(n) },
+		"limits.max_in_flight":       func(n float64) { l.MaxInFlight = uint32(n) },
+		"limits.per_group_in_flight": func(n float64) { l.PerGroupInFlight = uint32(n) },
+		"limits.rate":                func(n float64) { l.Rate = n },
+		"limits.per_group_rate":      func(n float64) { l.PerGroupRate = n },
+		"priorities":                 func(n float64) { cfg.Priorities = int(n) },
+	} {
+		v := c.value(name)
+		if v == "" {
+			continue
+		}
+		n, err := strconv.ParseFloat(v, 64)
+		if err != nil {
+			s.Fatalf("%s: %v", name, err)
+		}
+		set(n)
 	}
 }
 
@@ -148,9 +218,28 @@ func (s *session) counts(c command) string {
 		q.Counts.Ready, q.Counts.Leased, q.Counts.Delayed, q.Counts.Dead, q.Counts.Bytes, oldest)
 }
 
-// send queue body… [delay=] [in=] [key=] [type=] [attr=name:value]: the ids. in sets a time of delivery.
+// send queue body… [delay=] [in=] [key=] [type=] [attr=name:value] [group=] [dedup=] [priority=] [ttl=]: the ids. in sets
+// a time of delivery.
 func (s *session) send(c command) string {
-	m := engine.Message{Delay: s.duration(c, "delay"), ContentType: c.value("type")}
+	req := s.sendRequest(c)
+	return s.sent(s.engine.Send(s.Context(), s.ref(c), req))
+}
+
+// sending queue body… as=name […as send]: a send in the background.
+func (s *session) sending(c command) string {
+	ref, req := s.ref(c), s.sendRequest(c)
+	s.background(c.value("as"), func(ctx context.Context) func() string {
+		sent, err := s.engine.Send(ctx, ref, req)
+		return func() string { return s.sent(sent, err) }
+	})
+	return ""
+}
+
+func (s *session) sendRequest(c command) engine.SendRequest {
+	m := engine.Message{
+		Delay: s.duration(c, "delay"), TTL: s.duration(c, "ttl"), ContentType: c.value("type"),
+		Group: c.value("group"), DedupID: c.value("dedup"), Priority: s.number(c, "priority"),
+	}
 	if in := s.duration(c, "in"); in != nil {
 		at := time.Now().Add(*in)
 		m.DeliverAt = &at
@@ -167,7 +256,10 @@ func (s *session) send(c command) string {
 	if key := c.value("key"); key != "" {
 		req.Key = &engine.IdempotencyKey{Principal: "someone", Path: c.words[0], Key: key}
 	}
-	sent, err := s.engine.Send(s.Context(), s.ref(c), req)
+	return req
+}
+
+func (s *session) sent(sent engine.SendAnswer, err error) string {
 	if err != nil {
 		return problem(err)
 	}
@@ -180,7 +272,18 @@ func (s *session) send(c command) string {
 			fmt.Fprintln(&out, problem(o.Err))
 			continue
 		}
-		fmt.Fprintln(&out, s.id(o.ID))
+		if o.Dropped {
+			fmt.Fprintln(&out, "dropped")
+			continue
+		}
+		fmt.Fprint(&out, s.id(o.ID))
+		if o.Sequence > 0 {
+			fmt.Fprintf(&out, " sequence=%d", o.Sequence)
+		}
+		if o.Duplicate {
+			fmt.Fprint(&out, " duplicate")
+		}
+		fmt.Fprintln(&out)
 	}
 	return out.String()
 }
@@ -188,11 +291,11 @@ func (s *session) send(c command) string {
 func (s *session) receiveRequest(c command) engine.ReceiveRequest {
 	return engine.ReceiveRequest{
 		Max: s.number(c, "max"), Wait: s.duration(c, "wait"),
-		Visibility: s.duration(c, "visibility"), Consumer: c.value("consumer"),
+		Visibility: s.duration(c, "visibility"), Consumer: c.value("consumer"), AttemptID: c.value("attempt"),
 	}
 }
 
-// receive queue [max=] [wait=] [visibility=] [consumer=].
+// receive queue [max=] [wait=] [visibility=] [consumer=] [attempt=].
 func (s *session) receive(c command) string {
 	got, err := s.engine.Receive(s.Context(), s.ref(c), s.receiveRequest(c))
 	return s.received(got, err)
@@ -206,8 +309,22 @@ func (s *session) received(got *engine.Received, err error) string {
 	var out strings.Builder
 	for i := range got.Messages {
 		d := &got.Messages[i]
-		s.receipts = append(s.receipts, d.Receipt)
-		fmt.Fprintf(&out, "r%d %s %s receives=%d", len(s.receipts), s.id(d.ID), strconv.Quote(string(d.Body)), d.Receives)
+		fmt.Fprintf(&out, "%s %s %s receives=%d", s.receiptName(d.Receipt), s.id(d.ID), strconv.Quote(string(d.Body)), d.Receives)
+		if d.Group != "" {
+			fmt.Fprintf(&out, " group=%s", d.Group)
+		}
+		if d.DedupID != "" {
+			fmt.Fprintf(&out, " dedup=%s", d.DedupID)
+		}
+		if d.Priority != 0 {
+			fmt.Fprintf(&out, " priority=%d", d.Priority)
+		}
+		if d.Sequence != 0 {
+			fmt.Fprintf(&out, " sequence=%d", d.Sequence)
+		}
+		if !d.ExpiresAt.IsZero() {
+			fmt.Fprintf(&out, " ends_in=%v", time.Until(d.ExpiresAt).Round(time.Second))
+		}
 		if d.ContentType != "" {
 			fmt.Fprintf(&out, " type=%s", d.ContentType)
 		}
@@ -235,29 +352,26 @@ func (s *session) undo(command) string {
 
 // wait queue as=name […as receive]: a receive in the background.
 func (s *session) wait(c command) string {
-	ctx, cancel := context.WithCancel(s.Context())
-	p := &pending{hangUp: cancel, done: make(chan struct{})}
-	s.pending[c.value("as")] = p
 	ref, req := s.ref(c), s.receiveRequest(c)
-	go func() {
-		defer close(p.done)
-		p.got, p.err = s.engine.Receive(ctx, ref, req)
-	}()
+	s.background(c.value("as"), func(ctx context.Context) func() string {
+		got, err := s.engine.Receive(ctx, ref, req)
+		return func() string { return s.received(got, err) }
+	})
 	return ""
 }
 
-// answer name: what a background receive got.
+// answer name: what a background receive or send got.
 func (s *session) answer(c command) string {
 	p := s.pending[c.words[0]]
 	select {
 	case <-p.done:
-		return s.received(p.got, p.err)
+		return p.answer()
 	default:
 		return "waits"
 	}
 }
 
-// hang-up name: the client of a background receive goes away.
+// hang-up name: the client of a background receive or send goes away.
 func (s *session) hangUp(c command) string {
 	p := s.pending[c.words[0]]
 	p.hangUp()

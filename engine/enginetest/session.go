@@ -16,16 +16,29 @@ type session struct {
 	*bundle
 	ids      []engine.MessageID
 	receipts []string
+	tasks    []string
 	last     *engine.Received
+	lastMany *engine.ReceivedMany
 	pending  map[string]*pending
 }
 
-// pending is a receive that waits in the background.
+// pending is a receive or send that waits in the background.
 type pending struct {
 	hangUp context.CancelFunc
 	done   chan struct{}
-	got    *engine.Received
-	err    error
+	// answer is set before done is closed.
+	answer func() string
+}
+
+// background makes a call that may wait. What it gives makes the answer, once that is asked for.
+func (s *session) background(as string, call func(context.Context) func() string) {
+	ctx, cancel := context.WithCancel(s.Context())
+	p := &pending{hangUp: cancel, done: make(chan struct{})}
+	s.pending[as] = p
+	go func() {
+		defer close(p.done)
+		p.answer = call(ctx)
+	}()
 }
 
 func newSession(b *bundle) *session {
@@ -152,6 +165,17 @@ func (s *session) id(id engine.MessageID) string {
 	}
 	s.ids = append(s.ids, id)
 	return fmt.Sprintf("#%d", len(s.ids))
+}
+
+// receiptName shows a receipt as r1, r2 and so on.
+func (s *session) receiptName(receipt string) string {
+	for i, known := range s.receipts {
+		if known == receipt {
+			return fmt.Sprintf("r%d", i+1)
+		}
+	}
+	s.receipts = append(s.receipts, receipt)
+	return fmt.Sprintf("r%d", len(s.receipts))
 }
 
 // receipt is the one shown as r1, r2 and so on; other words are taken as they are.
