@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"reflect"
-	"time"
 
 	"github.com/dabba-mq/dabba/store"
 )
@@ -14,7 +13,12 @@ func (s *plain) Sweep(_ context.Context, id store.QueueID) (store.SweepResult, e
 		return store.SweepResult{}, err
 	}
 	var r store.SweepResult
-	q.sweepAged(&r, now)
+	for _, m := range q.in(store.StateReady | store.StateDead) {
+		if q.aged(m, now) && r.Expired < 1000 {
+			q.remove(m, store.Aged, now)
+			r.Expired++
+		}
+	}
 	for _, m := range q.in(store.StateReady | store.StateDelayed) {
 		switch {
 		case !m.lapsed(now) || r.Expired == 1000 || r.Lapsed == 1000:
@@ -24,18 +28,8 @@ func (s *plain) Sweep(_ context.Context, id store.QueueID) (store.SweepResult, e
 			r.Expired++
 		}
 	}
-	q.sweepAged(&r, now) // some of which are dead only now
 	r.Ready, r.Dead, r.NextDue = q.count(store.StateReady), q.count(store.StateDead), q.nextDue(now)
 	return r, nil
-}
-
-func (q *plainQueue) sweepAged(r *store.SweepResult, now time.Time) {
-	for _, m := range q.in(store.StateReady | store.StateDead) {
-		if q.aged(m, now) && r.Expired < 1000 {
-			q.remove(m, store.Aged, now)
-			r.Expired++
-		}
-	}
 }
 
 func (s *plain) Purge(_ context.Context, id store.QueueID, sel store.Selection) (store.PurgeResult, error) {
