@@ -20,9 +20,9 @@ type attempt struct {
 	seqs  []store.Seq
 }
 
-func (t *attempts) find(key attemptKey) (attempt, bool) {
+func (t *attempts) find(key attemptKey, now Millis) (attempt, bool) {
 	a, ok := t.seen[key]
-	return a, ok
+	return a, ok && a.ends > now
 }
 
 func (t *attempts) add(ev Claimed) {

@@ -22,7 +22,7 @@ func (q *Queue) Claim(now Millis, p store.ClaimParams) (ev Claimed, leases []Lea
 	q.advance(now)
 	deadline := after(now, p.Visibility)
 	if p.Attempt != (attemptKey{}) {
-		if a, ok := q.attempts.find(p.Attempt); ok && q.holds(a) {
+		if a, ok := q.attempts.find(p.Attempt, now); ok && q.holds(a) {
 			ev = Claimed{At: now, Deadline: deadline, Token: a.token, Seqs: a.seqs, Repeated: true, Returned: true}
 			q.ApplyClaimed(ev)
 			return ev, q.leases(ev.Seqs), true

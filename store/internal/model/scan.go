@@ -68,28 +68,18 @@ type Sought struct {
 func (q *Queue) Lookup(now Millis, origin store.QueueID, seq store.Seq) []Sought {
 	q.advance(now)
 	var found []Sought
-	short := uint32(0)
-	if origin != q.id {
-		short = alias(origin, seq)
-		for s := range q.cols.aliased(short) {
-			if q.Live(s) {
-				found = append(found, Sought{View: q.view(s)})
-			}
-		}
-	} else if q.Live(seq) && q.cols.alias(seq) == 0 {
+	own, short := origin == q.id, alias(origin, seq)
+	if own && q.Live(seq) && q.cols.alias(seq) == 0 {
 		found = append(found, Sought{q.view(seq), true})
-	} else {
-		for s := range q.cols.aliased(alias(origin, seq)) { // it came back
-			if q.Live(s) {
-				found = append(found, Sought{View: q.view(s)})
-			}
+	}
+	for s := range q.cols.aliased(short) {
+		if q.Live(s) {
+			found = append(found, Sought{View: q.view(s)})
 		}
 	}
-	for i := len(q.past) - 1; i >= 0; i-- {
-		p := &q.past[i]
-		if short == 0 && p.alias == 0 && p.seq == seq || short != 0 && p.alias == short {
-			found = append(found, Sought{p.view(), true})
-			break
+	for _, p := range slices.Backward(q.past) {
+		if p.alias == short || own && p.alias == 0 && p.seq == seq {
+			return append(found, Sought{p.view(), true})
 		}
 	}
 	return found

@@ -6,26 +6,31 @@ import "github.com/dabba-mq/dabba/store"
 func (q *Queue) Sweep(now Millis) (Swept, bool) {
 	q.advance(now)
 	ev := Swept{At: now}
-	for len(ev.Expired)+len(ev.Lapsed) < sweepLimit {
-		if seq, ok := q.expired(now); ok {
-			q.erase(now, seq, store.Aged)
-			ev.Expired = append(ev.Expired, seq)
-			continue
+	for ev.removed() < sweepLimit {
+		seq, ok := q.expired(now)
+		if !ok {
+			break
 		}
+		q.erase(now, seq, store.Aged)
+		ev.Expired = append(ev.Expired, seq)
+	}
+	for ev.removed() < sweepLimit {
 		seq := q.lapsed(now)
-		switch {
-		case seq == 0:
-			return ev, len(ev.Expired)+len(ev.Lapsed) > 0
-		case q.settings.ExpiredDead:
+		if seq == 0 {
+			break
+		}
+		if q.settings.ExpiredDead {
 			q.lapse(seq)
 			ev.Lapsed = append(ev.Lapsed, seq)
-		default:
-			q.erase(now, seq, store.Aged)
-			ev.Expired = append(ev.Expired, seq)
+			continue
 		}
+		q.erase(now, seq, store.Aged)
+		ev.Expired = append(ev.Expired, seq)
 	}
-	return ev, true
+	return ev, ev.removed() > 0
 }
+
+func (ev *Swept) removed() int { return len(ev.Expired) + len(ev.Lapsed) }
 
 // expired finds one ready or dead message past retention.
 func (q *Queue) expired(now Millis) (store.Seq, bool) {
