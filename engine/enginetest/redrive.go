@@ -64,6 +64,7 @@ func (f *fuse) Get(ctx context.Context, key string) (store.Pair, error) {
 
 // putFuse puts a fuse into the store of an engine that is idle.
 func (b *bundle) putFuse(writes int64, after bool) *fuse {
+	synctest.Wait()
 	f := &fuse{Store: b.store.Store, after: after}
 	f.left.Store(writes)
 	b.store.Store = f
