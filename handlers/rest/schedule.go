@@ -32,7 +32,7 @@ type Schedule struct {
 	// The fire time of the last message sent; absent when there was none.
 	LastFire Time `json:"last_fire,omitzero" swaggertype:"string" format:"date-time"`
 	// The next three fire times, next_fire included.
-	Upcoming []Time `json:"upcoming" validate:"required" swaggertype:"array,string" format:"date-time"`
+	Upcoming []string `json:"upcoming" validate:"required" format:"date-time"`
 }
 
 // ScheduleList is one page of schedules.
@@ -51,13 +51,13 @@ func scheduleOf(s engine.QueueSchedule) Schedule {
 		Name: s.Name, Cron: s.Cron, Zone: s.Zone, Missed: s.Missed,
 		Message:  newMessageOf(&s.Message),
 		LastFire: Time(s.LastFire),
-		Upcoming: make([]Time, len(s.Upcoming)),
+		Upcoming: make([]string, len(s.Upcoming)),
 	}
 	for i, t := range s.Upcoming {
-		out.Upcoming[i] = Time(t)
+		out.Upcoming[i] = t.UTC().Format(timeFormat)
 	}
-	if len(out.Upcoming) > 0 {
-		out.NextFire = out.Upcoming[0]
+	if len(s.Upcoming) > 0 {
+		out.NextFire = Time(s.Upcoming[0])
 	}
 	return out
 }
