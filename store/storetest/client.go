@@ -3,7 +3,6 @@ package storetest
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -183,6 +182,13 @@ func (c *client) draft(n int) []store.Entry {
 		}
 		list[i].Payload = payloadOf(uint64(c.id+1)<<32|c.sent, size)
 		list[i].Size = uint32(len(list[i].Payload))
+		if c.load.groups > 0 {
+			list[i].Group = fmt.Sprint("group ", c.rng.IntN(c.load.groups))
+		}
+		if c.rng.IntN(100) < c.load.keyed {
+			list[i].Dedup = dedupOf(byte(1 + c.rng.IntN(30)))
+		}
+		list[i].InOrder = c.load.settings.Mode == store.FIFO && c.load.weights[stepReschedule] == 0 && c.rng.IntN(2) == 0
 		if c.rng.IntN(100) < c.load.delayed {
 			// Whole seconds, so that ticks do not matter.
 			list[i].Delay = time.Duration(1+c.rng.IntN(20)) * time.Second
@@ -218,7 +224,7 @@ func (c *client) sendOnce() {
 // onceOf is the key of a test send, whose window does not end while the test runs.
 func onceOf(key byte) *store.Once {
 	return &store.Once{
-		Key: [16]byte{key, 1}, Fingerprint: [16]byte{key, 2}, Window: 10_000 * time.Hour, Note: fmt.Append(nil, "note ", key),
+		Key: [16]byte{key, 1}, Fingerprint: [16]byte{key, 2}, Window: longWindow, Note: fmt.Append(nil, "note ", key),
 	}
 }
 
@@ -245,18 +251,12 @@ func (c *client) sendTo(id store.QueueID, list []store.Entry, once *store.Once, 
 		return err
 	}, func(l *ledger, answered bool) {
 		q := l.queues[id]
-		for i, e := range list {
-			m := message{number: binary.BigEndian.Uint64(e.Payload), size: e.Size, sentAt: now, avail: now.Add(e.Delay)}
-			if e.Delay > 0 {
-				m.due = m.avail
-			}
-			if answered {
-				m.seq = r.First + store.Seq(i)
-			}
-			q.add(m)
+		want := q.send(list, r.First, now)
+		if answered {
+			c.compareSend(list, r, want)
 		}
 		if once != nil {
-			first := onceLedger{count: len(list), note: string(once.Note)}
+			first := onceLedger{count: want.Count, note: string(once.Note)}
 			if answered {
 				first.first = r.First
 			}
@@ -274,10 +274,14 @@ func (c *client) claim() {
 	if !ok {
 		return
 	}
+	if c.load.groups > 0 && c.load.settings.Mode != store.Standard {
+		c.claimGroups(id, q)
+		return
+	}
 	now := c.clock.Now()
 	p := store.ClaimParams{
 		Queue: id, Revision: q.settings.Revision, Max: 1 + c.rng.IntN(c.load.batch), MaxBytes: 1 << 30,
-		Visibility: time.Duration(1+c.rng.IntN(30)) * time.Second, Consumer: fmt.Sprint("client ", c.id),
+		Visibility: time.Duration(1+c.rng.IntN(30)) * time.Second, Consumer: c.consumer(),
 	}
 	want := slices.DeleteFunc(q.inState(now, isReady), func(m message) bool { return q.expired(m, now) })
 	want = want[:min(len(want), p.Max)]
@@ -296,7 +300,7 @@ func (c *client) claim() {
 				m.seq, m.token = r.Messages[i].Seq, r.Token
 				q.last, q.token = max(q.last, m.seq), max(q.token, m.token)
 			}
-			m.lease = now.Add(p.Visibility)
+			m.lease, m.consumer = now.Add(p.Visibility), p.Consumer
 			m.receives++
 			q.messages[m.number] = m
 		}
@@ -334,7 +338,7 @@ func (c *client) settle() {
 		return
 	}
 	now := c.clock.Now()
-	held := slices.DeleteFunc(q.inState(now, isHeld), func(m message) bool { return !m.lease.After(now) })
+	held := slices.DeleteFunc(q.inState(now, isHeld), func(m message) bool { return !m.lease.After(now) || q.expired(m, now) })
 	if len(held) == 0 {
 		c.claim()
 		return
@@ -394,7 +398,9 @@ func (c *client) move() {
 	}
 	now := c.clock.Now()
 	dead := source.inState(now, isDead, isSpent)
-	p := store.MoveParams{Source: from, Target: to, Limit: 1 + c.rng.IntN(c.load.batch), Label: fmt.Sprintf("%x", uint64(from))}
+	p := store.MoveParams{
+		Source: from, Target: to, Select: theDead, Limit: 1 + c.rng.IntN(c.load.batch), Label: fmt.Sprintf("%x", uint64(from)),
+	}
 	if slices.ContainsFunc(dead, func(m message) bool { return source.expired(m, now) }) {
 		return // retention may take them first
 	}

@@ -27,9 +27,11 @@ type queueLedger struct {
 	messages map[uint64]message // by number
 	places   int                // how many messages ever arrived
 	once     map[byte]onceLedger
-	last     store.Seq   // the highest that a send returned
-	token    store.Token // the highest that a claim returned
-	at       time.Time   // the latest instant that was shown
+	dedup    map[byte]store.Seq   // by key; 0 when the answer to the send never came
+	inOrder  map[string]time.Time // by group, when the last message that was sent in order is due
+	last     store.Seq            // the highest that a send returned
+	token    store.Token          // the highest that a claim returned
+	at       time.Time            // the latest instant that was shown
 }
 
 // keyLedger is a value. The revision is 0 when the answer to the put never came.
@@ -49,6 +51,7 @@ type onceLedger struct {
 type message struct {
 	number uint64
 	size   uint32
+	group  string
 	// place is its place in the order of arrival.
 	place  int
 	seq    store.Seq
@@ -57,12 +60,17 @@ type message struct {
 	avail time.Time
 	// due is the end of its delay, its backoff or of a lease that a settle set: a crash does not change it.
 	due time.Time
+	// backsOff says that it was given back, so that until it is due it locks its group in a FIFO queue.
+	backsOff bool
 	// lease is the end of a lease that only a claim set: a crash may forget it.
 	lease time.Time
 	token store.Token
+	// consumer is who took it last.
+	consumer string
 	// receives counts deliveries in this queue, sure those that a crash cannot forget.
 	receives, sure uint32
 	dead           bool
+	early          bool // it died before it was available
 	reason         string
 	// origin is set for a message that was moved here. Its Receives count the deliveries before.
 	origin *store.Origin
@@ -77,7 +85,10 @@ func newLedger() *ledger {
 }
 
 func newQueueLedger(s store.Settings) *queueLedger {
-	return &queueLedger{settings: s, messages: make(map[uint64]message), once: make(map[byte]onceLedger)}
+	return &queueLedger{
+		settings: s, messages: make(map[uint64]message), once: make(map[byte]onceLedger),
+		dedup: make(map[byte]store.Seq), inOrder: make(map[string]time.Time),
+	}
 }
 
 // add appends a message.
@@ -88,7 +99,7 @@ func (q *queueLedger) add(m message) {
 	q.last = max(q.last, m.seq)
 }
 
-// moved is what a dead message becomes in the queue it goes to.
+// moved is what a message becomes in the queue it goes to.
 func (m message) moved(p store.MoveParams, now time.Time) message {
 	o := store.Origin{Queue: p.Source, Seq: m.seq, SentAt: m.sentAt}
 	if m.origin != nil {
@@ -96,7 +107,7 @@ func (m message) moved(p store.MoveParams, now time.Time) message {
 	}
 	o.Receives += m.receives
 	o.Label, o.Reason, o.MovedAt = p.Label, m.reason, now
-	return message{number: m.number, size: m.size, sentAt: m.sentAt, avail: now, origin: &o}
+	return message{number: m.number, size: m.size, group: m.group, sentAt: m.sentAt, avail: now, origin: &o}
 }
 
 // clone copies the ledger, to say what holds if a call that was not answered took effect.
@@ -105,6 +116,7 @@ func (l *ledger) clone() *ledger {
 	for id, q := range l.queues {
 		copied := *q
 		copied.messages, copied.once = maps.Clone(q.messages), maps.Clone(q.once)
+		copied.dedup, copied.inOrder = maps.Clone(q.dedup), maps.Clone(q.inOrder)
 		c.queues[id] = &copied
 	}
 	return c
@@ -118,8 +130,8 @@ func (m message) String() string {
 		}
 		return at.Sub(epoch)
 	}
-	return fmt.Sprintf("{seq %d, %d bytes, sent at %v, available at %v, due at %v, leased until %v, received %d (%d for sure), dead %v %q, origin %+v}",
-		m.seq, m.size, since(m.sentAt), since(m.avail), since(m.due), since(m.lease), m.receives, m.sure, m.dead, m.reason, m.origin)
+	return fmt.Sprintf("{seq %d of group %q, %d bytes, sent at %v, available at %v, due at %v, leased until %v, received %d (%d for sure), dead %v %q, origin %+v}",
+		m.seq, m.group, m.size, since(m.sentAt), since(m.avail), since(m.due), since(m.lease), m.receives, m.sure, m.dead, m.reason, m.origin)
 }
 
 // state is where a message is, as far as the client can tell.
@@ -145,7 +157,7 @@ func (q *queueLedger) state(m message, now time.Time) state {
 	return isReady
 }
 
-// expired says that retention may have removed a message that is ready or dead.
+// expired says that retention may have removed a message, also one that is in flight.
 func (q *queueLedger) expired(m message, now time.Time) bool {
 	return q.settings.Retention > 0 && !m.avail.Add(q.settings.Retention).After(now)
 }
@@ -180,7 +192,7 @@ func (l *ledger) settleLeases() {
 // sweep removes what is past retention.
 func (q *queueLedger) sweep(now time.Time) {
 	for n, m := range q.messages {
-		if q.expired(m, now) && q.state(m, now) != isHeld {
+		if q.expired(m, now) {
 			delete(q.messages, n)
 		}
 	}
@@ -188,7 +200,7 @@ func (q *queueLedger) sweep(now time.Time) {
 
 // settle notes what a settle of a held message does at a moment.
 func (q *queueLedger) settle(m message, i store.SettleItem, now time.Time) {
-	m.sure, m.lease = m.receives, time.Time{}
+	m.sure, m.lease, m.backsOff = m.receives, time.Time{}, i.Target == store.Ready
 	if i.Reason != "" {
 		m.reason = i.Reason
 	}
@@ -197,7 +209,7 @@ func (q *queueLedger) settle(m message, i store.SettleItem, now time.Time) {
 		delete(q.messages, m.number)
 		return
 	case store.Dead:
-		m.dead = true
+		m.dead, m.early = true, m.avail.After(now)
 	case store.Leased:
 		m.due, m.lease = now.Add(i.After), now.Add(i.After)
 	case store.Ready:

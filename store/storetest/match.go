@@ -108,7 +108,7 @@ func (m *mismatch) queue(id store.QueueID, known *queueLedger, q *foundQueue, at
 	}
 	seen := make(map[uint64]bool)
 	for where, list := range [][]store.Delivery{q.ready, q.later, q.dead} {
-		var before *message
+		var before []message
 		for _, d := range list {
 			msg, ok := m.identify(id, known, d)
 			if !ok {
@@ -119,10 +119,10 @@ func (m *mismatch) queue(id store.QueueID, known *queueLedger, q *foundQueue, at
 			}
 			seen[msg.number] = true
 			m.message(id, known, msg, d, place(where), at)
-			if before != nil && outOfOrder(*before, msg) {
-				m.add("queue %x: message %x was found after %x", uint64(id), msg.number, before.number)
+			if at := slices.IndexFunc(before, func(b message) bool { return known.outOfOrder(b, msg, place(where)) }); at >= 0 {
+				m.add("queue %x: message %x was found after %x", uint64(id), msg.number, before[at].number)
 			}
-			before = &msg
+			before = append(before, msg)
 		}
 	}
 	for number, msg := range known.messages {
@@ -130,8 +130,9 @@ func (m *mismatch) queue(id store.QueueID, known *queueLedger, q *foundQueue, at
 			m.add("queue %x: message %x is missing: %v", uint64(id), number, msg)
 		}
 	}
-	m.counts(id, q)
+	m.counts(id, known.settings.Mode, q)
 	m.once(id, known, q)
+	m.dedup(id, known, q)
 	m.forward(id, known, q)
 }
 
@@ -146,6 +147,9 @@ func (m *mismatch) identify(id store.QueueID, known *queueLedger, d store.Delive
 	if !there {
 		m.add("queue %x: seq %d is message %x, which was never sent there or was deleted", uint64(id), d.Seq, number)
 		return message{}, false
+	}
+	if d.Group != msg.group {
+		m.add("queue %x: message %x is of group %q, want %q", uint64(id), number, d.Group, msg.group)
 	}
 	if !intact(d, msg) {
 		m.add("queue %x: message %x has a payload of %d bytes that are not those that were sent", uint64(id), number, len(d.Payload))
@@ -201,6 +205,12 @@ func (m *mismatch) origin(id store.QueueID, msg message, got, want *store.Origin
 
 // allowed says whether a message may be where it was found.
 func allowed(q *queueLedger, msg message, where place, at time.Time) bool {
+	if q.expired(msg, at) {
+		return true // retention ended what held it, if anything did
+	}
+	if q.settings.Mode == store.FIFO && where == inLater && q.state(msg, at) == isReady {
+		return q.mayWait(msg, at)
+	}
 	if msg.due.After(at) && !msg.dead {
 		return where == inLater // a delay, a backoff and a lease that a settle set all survive
 	}
@@ -210,20 +220,48 @@ func allowed(q *queueLedger, msg message, where place, at time.Time) bool {
 	case isHeld:
 		return where == inLater || where == inReady // a crash may forget the lease
 	case isSpent:
-		return where == inDead || msg.sure < q.settings.MaxReceives && where == inReady
+		forgotten := where == inReady || where == inLater && q.settings.Mode == store.FIFO && q.mayWait(msg, at)
+		return where == inDead || msg.sure < q.settings.MaxReceives && forgotten
 	case isDead:
 		return where == inDead
 	}
 	return false
 }
 
-// outOfOrder says that b is offered before a. Times are whole seconds, so ticks do not matter.
-func outOfOrder(a, b message) bool {
+// mayWait says that a ready message of a FIFO queue may have to wait for another one of its group.
+func (q *queueLedger) mayWait(msg message, at time.Time) bool {
+	return slices.ContainsFunc(q.inState(at, isHeld), func(m message) bool {
+		return m.group == msg.group && (m.lease.After(at) || m.backsOff)
+	})
+}
+
+// outOfOrder says that b is offered before a. Times are whole seconds, so ticks do not matter. Between groups that take
+// turns there is no order. The dead are moved oldest first.
+func (q *queueLedger) outOfOrder(a, b message, where place) bool {
+	switch {
+	case a.early || b.early:
+		return false
+	case where == inDead:
+	case q.settings.Mode != store.Standard && a.group != b.group:
+		return false
+	case q.settings.Mode == store.FIFO:
+		return a.place > b.place
+	}
 	return a.avail.After(b.avail) || a.avail.Equal(b.avail) && a.place > b.place
 }
 
+// dedup checks that keys are remembered, and no others.
+func (m *mismatch) dedup(id store.QueueID, known *queueLedger, q *foundQueue) {
+	for key, fate := range q.dedup {
+		seq, used := known.dedup[key]
+		if (fate.Verdict == store.Duplicate) != used || used && seq != 0 && fate.Seq != seq {
+			m.add("queue %x: a message under key %d was %+v, want a duplicate of %d: %v", uint64(id), key, fate, seq, used)
+		}
+	}
+}
+
 // counts compares what a queue said with what was in it.
-func (m *mismatch) counts(id store.QueueID, q *foundQueue) {
+func (m *mismatch) counts(id store.QueueID, mode store.Mode, q *foundQueue) {
 	var size int64
 	for _, list := range [][]store.Delivery{q.ready, q.later, q.dead} {
 		for _, d := range list {
@@ -232,6 +270,10 @@ func (m *mismatch) counts(id store.QueueID, q *foundQueue) {
 	}
 	got := counts{q.stats.Ready, q.stats.Leased + q.stats.Delayed, 0, q.stats.Dead, q.stats.Bytes}
 	want := counts{int64(len(q.ready)), int64(len(q.later)), 0, int64(len(q.dead)), size}
+	if mode == store.FIFO { // what is ready in a locked group is found later
+		got.Ready, got.Leased = got.Ready+got.Leased, 0
+		want.Ready, want.Leased = want.Ready+want.Leased, 0
+	}
 	if got != want {
 		m.add("queue %x counts %+v; found were %d ready, %d leased or delayed and %d dead, with %d bytes",
 			uint64(id), q.stats, len(q.ready), len(q.later), len(q.dead), size)

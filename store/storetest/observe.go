@@ -26,6 +26,7 @@ type foundQueue struct {
 	stats              store.Stats
 	ready, later, dead []store.Delivery
 	once               map[byte]store.SendResult
+	dedup              map[byte]store.Fate
 	// token is that of the first claim, marker the result of a send after all was seen.
 	token  store.Token
 	marker store.SendResult
@@ -38,12 +39,13 @@ type observer struct {
 	clock    *Clock
 	found    *found
 	revision map[store.QueueID]uint64
+	settings store.Settings // what must not be taken away to look
 }
 
 // observe takes everything out of a store. It ends at nothing but a store that answers no more.
 func observe(ctx context.Context, s store.Store, clock *Clock, w *world) (*found, error) {
 	o := &observer{
-		ctx: ctx, store: s, clock: clock, revision: make(map[store.QueueID]uint64),
+		ctx: ctx, store: s, clock: clock, revision: make(map[store.QueueID]uint64), settings: w.clients[0].load.kept(),
 		found: &found{queues: make(map[store.QueueID]*foundQueue), keys: make(map[string]store.Pair)},
 	}
 	o.ask()
@@ -52,11 +54,11 @@ func observe(ctx context.Context, s store.Store, clock *Clock, w *world) (*found
 		o.configure(id)
 	}
 	for id, q := range o.found.queues {
-		q.ready = o.drain(id, q)
+		q.ready = o.take(id, q)
 	}
 	clock.Advance(3 * time.Hour) // past the turned back wall clock, all delays and all leases but those of drain
 	for id, q := range o.found.queues {
-		q.later = o.drain(id, q)
+		q.later = o.take(id, q)
 	}
 	o.configure(collector)
 	for id, q := range o.found.queues {
@@ -100,7 +102,7 @@ func (o *observer) count() {
 		if !o.note(err) {
 			continue
 		}
-		o.found.queues[id] = &foundQueue{stats: s, once: make(map[byte]store.SendResult)}
+		o.found.queues[id] = &foundQueue{stats: s, once: make(map[byte]store.SendResult), dedup: make(map[byte]store.Fate)}
 		o.revision[id] = s.Revision
 	}
 	pairs, err := o.store.List(o.ctx, "", "", 1000)
@@ -113,7 +115,19 @@ func (o *observer) count() {
 // configure takes all limits away, so that looking changes nothing.
 func (o *observer) configure(id store.QueueID) {
 	o.revision[id]++
-	o.note(o.store.Configure(o.ctx, id, store.Settings{Revision: o.revision[id]}))
+	s := store.Settings{Revision: o.revision[id]}
+	if id != probe && id != collector {
+		s.Mode, s.DedupWindow = o.settings.Mode, o.settings.DedupWindow
+	}
+	o.note(o.store.Configure(o.ctx, id, s))
+}
+
+// take takes everything that can be had. In a FIFO queue that takes acknowledgements.
+func (o *observer) take(id store.QueueID, q *foundQueue) []store.Delivery {
+	if o.settings.Mode == store.FIFO {
+		return o.takeTurns(id, q)
+	}
+	return o.drain(id, q)
 }
 
 // drain claims everything that is ready.
@@ -159,6 +173,13 @@ func (o *observer) mark(id store.QueueID, q *foundQueue, w *world) {
 		r, err := o.store.Send(o.ctx, store.SendParams{Queue: id, Revision: o.revision[id], Entries: entries, Once: onceOf(key)})
 		if o.note(err) {
 			q.once[key] = r
+		}
+	}
+	for _, key := range w.dedupKeys(id) {
+		e := store.Entry{Payload: []byte("marker"), Dedup: dedupOf(key)}
+		r, err := o.store.Send(o.ctx, store.SendParams{Queue: id, Revision: o.revision[id], Entries: []store.Entry{e}})
+		if q.dedup[key] = (store.Fate{Verdict: store.Accepted}); o.note(err) && len(r.Fates) > 0 {
+			q.dedup[key] = r.Fates[0]
 		}
 	}
 	r, err := o.store.Send(o.ctx, store.SendParams{Queue: id, Revision: o.revision[id], Entries: entries})

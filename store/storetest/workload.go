@@ -17,6 +17,8 @@ type workload struct {
 	batch    int            // the largest
 	large    int            // bytes of the largest payload
 	delayed  int            // percent of the messages
+	keyed    int            // percent of the messages, under one of a few keys
+	groups   int            // the number of groups; 0: no message has one
 	targets  []store.Target // what settles turn messages into
 	weights  map[step]int
 }
@@ -30,6 +32,10 @@ const (
 	stepClaim
 	stepSettle
 	stepMove
+	stepMoveSome
+	stepSettleSome
+	stepReschedule
+	stepPurge
 	stepSweep
 	stepConfigure
 	stepCreate
@@ -40,6 +46,9 @@ const (
 	stepAdvance
 	stepRestart
 )
+
+// longWindow does not end while a test runs.
+const longWindow = 10_000 * time.Hour
 
 // workloads are those of the crash tests.
 var workloads = []workload{
@@ -103,6 +112,65 @@ var workloads = []workload{
 		weights: map[step]int{stepSend: 4, stepClaim: 6, stepSettle: 6, stepDrop: 1},
 	},
 	{
+		name: "fifo", queues: 2, batch: 5, large: 800, steps: 60, groups: 3,
+		settings: store.Settings{Mode: store.FIFO, MaxReceives: 3},
+		targets:  []store.Target{store.Done, store.Done, store.Done, store.Ready, store.Leased, store.Dead},
+		weights:  map[step]int{stepSend: 5, stepClaim: 6, stepSettle: 7, stepMove: 2, stepAdvance: 3, stepLook: 1},
+	},
+	{
+		name: "fifo with delays", queues: 1, batch: 4, large: 500, steps: 60, groups: 2, delayed: 60,
+		settings: store.Settings{Mode: store.FIFO},
+		targets:  []store.Target{store.Done, store.Done, store.Ready, store.Ready},
+		weights:  map[step]int{stepSend: 5, stepClaim: 6, stepSettle: 6, stepAdvance: 4},
+	},
+	{
+		name: "fifo with deduplication and restarts", queues: 2, batch: 4, large: 800, steps: 40, groups: 2, keyed: 50, delayed: 10,
+		settings: store.Settings{Mode: store.FIFO, DedupWindow: longWindow},
+		targets:  []store.Target{store.Done, store.Done, store.Ready, store.Leased},
+		weights:  map[step]int{stepSend: 6, stepClaim: 5, stepSettle: 5, stepAdvance: 2, stepRestart: 3},
+	},
+	{
+		name: "fair", queues: 2, batch: 5, large: 800, steps: 60, groups: 4, delayed: 10,
+		settings: store.Settings{Mode: store.Fair, MaxInFlight: 7},
+		targets:  []store.Target{store.Done, store.Done, store.Ready, store.Leased, store.Dead},
+		weights:  map[step]int{stepSend: 5, stepClaim: 6, stepSettle: 6, stepMove: 2, stepAdvance: 3},
+	},
+	{
+		name: "deduplication", queues: 2, batch: 5, large: 800, steps: 50, keyed: 80,
+		settings: store.Settings{DedupWindow: longWindow},
+		targets:  []store.Target{store.Done},
+		weights:  map[step]int{stepSend: 8, stepClaim: 3, stepSettle: 3, stepPurge: 1, stepAdvance: 1},
+	},
+	{
+		name: "purge", queues: 2, batch: 8, large: 1500, steps: 60, delayed: 20, keyed: 20, groups: 3,
+		settings: store.Settings{Mode: store.Fair, DedupWindow: longWindow},
+		targets:  []store.Target{store.Done, store.Ready, store.Leased, store.Dead},
+		weights:  map[step]int{stepSend: 8, stepClaim: 4, stepSettle: 3, stepPurge: 4, stepAdvance: 2, stepLook: 1},
+	},
+	{
+		name: "move by selection", queues: 3, batch: 5, large: 800, steps: 60, delayed: 20, groups: 3,
+		targets: []store.Target{store.Dead, store.Ready, store.Done},
+		weights: map[step]int{stepSend: 6, stepClaim: 4, stepSettle: 4, stepMove: 2, stepMoveSome: 7, stepAdvance: 2, stepLook: 1},
+	},
+	{
+		name: "release, skip and reschedule", queues: 2, batch: 5, large: 800, steps: 60, delayed: 40, groups: 3,
+		settings: store.Settings{Mode: store.FIFO, MaxReceives: 4},
+		targets:  []store.Target{store.Done, store.Ready},
+		weights:  map[step]int{stepSend: 6, stepClaim: 5, stepSettle: 2, stepSettleSome: 5, stepReschedule: 4, stepAdvance: 2},
+	},
+	{
+		name: "dropping the oldest", queues: 2, batch: 6, large: 800, steps: 60,
+		settings: store.Settings{MaxMessages: 12, MaxBytes: 3000, Overflow: store.DropOldest},
+		targets:  []store.Target{store.Done, store.Leased, store.Dead},
+		weights:  map[step]int{stepSend: 7, stepClaim: 4, stepSettle: 3, stepMove: 1, stepAdvance: 2, stepLook: 1},
+	},
+	{
+		name: "refusing when full", queues: 2, batch: 6, large: 800, steps: 60, delayed: 20, keyed: 50,
+		settings: store.Settings{MaxMessages: 15, MaxBytes: 4000, DedupWindow: longWindow},
+		targets:  []store.Target{store.Done, store.Done, store.Ready, store.Dead},
+		weights:  map[step]int{stepSend: 7, stepClaim: 4, stepSettle: 5, stepMove: 1, stepAdvance: 2, stepLook: 1},
+	},
+	{
 		name: "all at once", queues: 2, clients: 4, batch: 4, large: 1500, steps: 25, delayed: 20,
 		settings: store.Settings{MaxReceives: 3},
 		targets:  []store.Target{store.Done, store.Done, store.Ready, store.Leased, store.Dead},
@@ -157,6 +225,14 @@ func (c *client) step(s step) {
 		c.settle()
 	case stepMove:
 		c.move()
+	case stepMoveSome:
+		c.moveSome()
+	case stepSettleSome:
+		c.settleSome()
+	case stepReschedule:
+		c.reschedule()
+	case stepPurge:
+		c.purge()
 	case stepSweep:
 		c.sweep()
 	case stepConfigure:
