@@ -20,6 +20,10 @@ type meddler struct {
 	beforeDrop   hook
 	beforeMove   hook
 	beforeSweep  hook
+	beforeScan   hook
+	beforePurge  hook
+	afterLookup  hook
+	afterGroups  hook
 }
 
 var _ store.Store = (*meddler)(nil)
@@ -88,4 +92,34 @@ func (m *meddler) Sweep(ctx context.Context, q store.QueueID) (store.SweepResult
 		return store.SweepResult{}, err
 	}
 	return m.Store.Sweep(ctx, q)
+}
+
+func (m *meddler) Scan(ctx context.Context, p store.ScanParams) (store.ScanResult, error) {
+	if err := m.beforeScan.call(); err != nil {
+		return store.ScanResult{}, err
+	}
+	return m.Store.Scan(ctx, p)
+}
+
+func (m *meddler) Purge(ctx context.Context, q store.QueueID, sel store.Selection) (store.PurgeResult, error) {
+	if err := m.beforePurge.call(); err != nil {
+		return store.PurgeResult{}, err
+	}
+	return m.Store.Purge(ctx, q, sel)
+}
+
+func (m *meddler) Lookup(ctx context.Context, q, origin store.QueueID, seq store.Seq) (store.View, error) {
+	v, err := m.Store.Lookup(ctx, q, origin, seq)
+	if hooked := m.afterLookup.call(); hooked != nil {
+		return store.View{}, hooked
+	}
+	return v, err
+}
+
+func (m *meddler) Groups(ctx context.Context, q store.QueueID, after *string, limit int) ([]store.Group, error) {
+	found, err := m.Store.Groups(ctx, q, after, limit)
+	if hooked := m.afterGroups.call(); hooked != nil {
+		return nil, hooked
+	}
+	return found, err
 }
