@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/dabba-mq/dabba/handlers/handlerstest"
+	"github.com/dabba-mq/dabba/handlers/rest"
 	"github.com/dabba-mq/dabba/openapi"
 )
 
@@ -34,6 +35,14 @@ func TestTheFormsOfTheDocsWorkAsTheyStand(t *testing.T) {
 	}
 	srv := handlerstest.Start(t)
 	srv.Put("/v1/queues/q", "").Want(http.StatusCreated)
+	// This one is not changed by any form.
+	srv.Put("/v1/queues/fair", `{"fair":true}`).Want(http.StatusCreated)
+	var message rest.SendAnswer
+	srv.Post("/v1/queues/fair/messages", `{"body":"x"}`).Want(http.StatusOK).Decode(&message)
+	names := strings.NewReplacer(
+		"{q}/groups/{g}", "fair/groups/g", "{q}/messages/id/{id}", "fair/messages/id/"+message.ID,
+		"{q}", "q", "{name}", "nightly",
+	)
 	sent := 0
 	for path, operations := range document.Paths {
 		for method, op := range operations {
@@ -55,7 +64,7 @@ func TestTheFormsOfTheDocsWorkAsTheyStand(t *testing.T) {
 				t.Fatal(err)
 			}
 			sent++
-			path := strings.NewReplacer("{q}", "q", "{name}", "nightly").Replace(path)
+			path := names.Replace(path)
 			answer := srv.Do(strings.ToUpper(method), path, string(content["application/json"].Example))
 			if answer.Status != http.StatusCreated {
 				answer.Want(http.StatusOK)

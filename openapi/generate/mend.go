@@ -74,7 +74,11 @@ func mendSchema(name string, schema node) {
 		}
 		if property["x-nullable"] == true {
 			delete(property, "x-nullable")
-			property["type"] = []any{property["type"], "null"}
+			types, several := property["type"].([]any)
+			if !several {
+				types = []any{property["type"]}
+			}
+			property["type"] = append(types, "null")
 		}
 		if field == "attributes" {
 			properties[field] = attributes
