@@ -23,6 +23,10 @@ func TestCreateAnswersWithTheWholeConfiguration(t *testing.T) {
 		Has(`"max_message_bytes":1048576`).
 		Has(`"retry":{"policy":"exponential","base":"1s","cap":"5m","jitter":"full"}`).
 		Has(`"dead_letter":{"when":"eager"}`).
+		Has(`"fifo":false`).
+		Has(`"dedup":{"content_based":false,"window":"5m","scope":"queue"}`).
+		Has(`"limits":{"overflow":"reject"}`).
+		Has(`"priorities":1,"ageing":"1m","fair":false,"ack":"explicit","history":false`). //nolint:misspell // the contract spells it so
 		Has(`"counts":{"ready":0,"leased":0,"delayed":0,"dead":0,"bytes":0}`).
 		Has(`"oldest_age":null`)
 	if got := created.Header.Get("Location"); got != "/v1/queues/orders" {
@@ -97,6 +101,15 @@ func TestCreateRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		{"a policy that does not exist", `{"retry":{"policy":"sometimes"}}`, "invalid_request", "retry.policy", ""},
 		{"a retention of nothing", `{"retention":"0s"}`, "invalid_request", "retention", ""},
 		{"too large messages", `{"max_message_bytes":1000000000}`, "invalid_request", "max_message_bytes", ""},
+		{"FIFO by another name", `{"fifo":true}`, "invalid_request", "fifo", ".fifo"},
+		{"some priorities", `{"priorities":3}`, "invalid_request", "priorities", "1 for none, or 10"},
+		{"priorities and turns", `{"priorities":10,"fair":true}`, "invalid_request", "priorities", "leave fair out"},
+		{"a rate of words", `{"limits":{"rate":"fast"}}`, "invalid_request", "limits.rate", "must be a number"},
+		{"a rate below nothing", `{"limits":{"rate":-1}}`, "invalid_request", "limits.rate", "above 0"},
+		{"a bound that does not fit", `{"limits":{"max_in_flight":5000000000}}`, "invalid_request", "limits.max_in_flight", "out of range"},
+		{"an overflow that does not exist", `{"limits":{"overflow":"burst"}}`, "invalid_request", "limits.overflow", "drop_oldest"},
+		{"a window of weeks", `{"dedup":{"window":"8d"}}`, "invalid_request", "dedup.window", "168h"},
+		{"a name that is none", `{"dead_letter":{"allow_from":["a b"]}}`, "invalid_request", "dead_letter.allow_from[0]", "letters"},
 		{"itself as dead-letter queue", `{"dead_letter":{"queue":"q"}}`, "invalid_request", "dead_letter.queue", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -107,10 +120,35 @@ func TestCreateRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	srv.Get("/v1/queues/q").Refused(http.StatusNotFound, "not_found", "")
 }
 
+func TestFIFOIsForEver(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	srv.Put("/v1/queues/q.fifo", "").Refused(http.StatusBadRequest, "invalid_request", "fifo")
+	srv.Put("/v1/queues/q.fifo", `{"fifo":true}`).Want(http.StatusCreated).Has(`"fifo":true`)
+	srv.Put("/v1/queues/q.fifo", `{"fifo":true,"delay":"1s"}`).Want(http.StatusOK)
+	srv.Put("/v1/queues/q.fifo", `{"delay":"1s"}`).Refused(http.StatusConflict, "conflict", "fifo")
+	srv.Patch("/v1/queues/q.fifo", `{"fifo":null}`).Refused(http.StatusConflict, "conflict", "fifo")
+	srv.Patch("/v1/queues/q.fifo", `{"delay":"2s"}`).Want(http.StatusOK).Has(`"fifo":true`)
+	srv.Put("/v1/queues/q", "").Want(http.StatusCreated)
+	srv.Patch("/v1/queues/q", `{"fifo":true}`).Refused(http.StatusConflict, "conflict", "fifo")
+}
+
+func TestDeadLetterQueuesChooseTheirSources(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	srv.Put("/v1/queues/grave", `{"dead_letter":{"allow_from":["orders"]}}`).Want(http.StatusCreated).Has(`"allow_from":["orders"]`)
+	srv.Put("/v1/queues/orders", `{"dead_letter":{"queue":"grave"}}`).Want(http.StatusCreated)
+	srv.Put("/v1/queues/other", `{"dead_letter":{"queue":"grave"}}`).Refused(http.StatusConflict, "conflict", "dead_letter.queue")
+	srv.Patch("/v1/queues/grave", `{"dead_letter":{"allow_from":[]}}`).Want(http.StatusOK).Has(`"allow_from":[]`)
+	srv.Patch("/v1/queues/orders", `{"delay":"1s"}`).Want(http.StatusOK)
+	srv.Patch("/v1/queues/grave", `{"dead_letter":{"allow_from":null}}`).Want(http.StatusOK)
+	srv.Put("/v1/queues/other", `{"dead_letter":{"queue":"grave"}}`).Want(http.StatusCreated)
+}
+
 func TestNamesAreChecked(t *testing.T) {
 	t.Parallel()
 	srv := handlerstest.Start(t)
-	for _, name := range []string{"a.b", "a%20b", "%2e%2e", "a%2Fb", "caf%C3%A9", strings.Repeat("x", 81)} {
+	for _, name := range []string{".fifo", "a.fifo.fifo", "a.FIFO", strings.Repeat("x", 76) + ".fifo", "a.b", "a%20b", "%2e%2e", "a%2Fb", "caf%C3%A9", strings.Repeat("x", 81)} {
 		srv.Put("/v1/queues/"+name, "").Refused(http.StatusBadRequest, "invalid_request", "name")
 	}
 	srv.Put("/v1/queues/%71", "").Want(http.StatusCreated).Has(`"name":"q"`)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/rest"
 )
 
@@ -72,6 +73,35 @@ func TestReceiveWaitsForAMessage(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestReceiveRepeatedWithItsAttemptIDGivesTheSame(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, "")
+	srv.Post("/v1/queues/q/messages", `{"messages":[{"body":"a"},{"body":"b"},{"body":"c"}]}`).Want(http.StatusOK)
+	first := receive(t, srv, `{"max":2,"attempt_id":"one"}`)
+	var again rest.ReceiveAnswer
+	srv.Post("/v1/queues/q/receive?max=2&attempt_id=one", "").Want(http.StatusOK).Decode(&again)
+	if len(first) != 2 || len(again.Messages) != 2 {
+		t.Fatalf("received %d and %d messages, want 2 each", len(first), len(again.Messages))
+	}
+	for i, m := range again.Messages {
+		if m.ID != first[i].ID || m.Receipt != first[i].Receipt || m.Receives != 1 {
+			t.Errorf("message %d is %s, received %d times, want %s again", i, m.ID, m.Receives, first[i].ID)
+		}
+	}
+	srv.Post("/v1/queues/q/receive?attempt_id=x", `{"attempt_id":"x"}`).Refused(http.StatusBadRequest, "invalid_request", "attempt_id")
+}
+
+func TestWhatIsReceivedMayBeDone(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, `{"ack":"on_receive"}`)
+	srv.Post("/v1/queues/q/messages", `{"body":"a"}`).Want(http.StatusOK)
+	m := one(t, srv, "")
+	if got := (engine.Counts{}); counts(t, srv) != got {
+		t.Errorf("counts = %+v, want none", counts(t, srv))
+	}
+	srv.Post("/v1/queues/q/ack", `{"receipts":["`+m.Receipt+`"]}`).Want(http.StatusOK).Has(`{"ok":true}`)
 }
 
 func TestReceiveRefuses(t *testing.T) {

@@ -113,6 +113,12 @@ func TestSendRefuses(t *testing.T) {
 		{"text that is not UTF-8", "{\"body\":\"\xff\"}", 400, "invalid_request", "body"},
 		{"a time that is not one", `{"body":"x","deliver_at":"tomorrow"}`, 400, "invalid_request", "deliver_at"},
 		{"a negative delay", `{"body":"x","delay":-1}`, 400, "invalid_request", "delay"},
+		{"a priority where there are none", `{"body":"x","priority":5}`, 400, "invalid_request", "priority"},
+		{"a priority that is a fraction", `{"body":"x","priority":0.5}`, 400, "invalid_request", "priority"},
+		{"no time to live", `{"body":"x","ttl":0}`, 400, "invalid_request", "ttl"},
+		{"a group that is too long", `{"body":"x","group":"` + strings.Repeat("g", 129) + `"}`, 400, "invalid_request", "group"},
+		{"a group that is a number", `{"body":"x","group":5}`, 400, "invalid_request", "group"},
+		{"a deduplication id with a line feed", `{"body":"x","dedup_id":"a\nb"}`, 400, "invalid_request", "dedup_id"},
 		{"a message that is too large", `{"body":"` + long + `"}`, 413, "too_large", "body"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -189,15 +195,13 @@ func TestWhatIsPlannedSaysSo(t *testing.T) {
 	srv := withQueue(t, "")
 	const notYet = "not built yet"
 	for path, body := range map[string]string{
-		"/v1/queues/q/messages": `{"body":"x","priority":5}`,
-		"/v1/queues/q/receive":  `{"attempt_id":"a"}`,
+		"/v1/queues/q/messages": `{"body":"x","transaction":"t"}`,
+		"/v1/queues/q/ack":      `{"receipts":["r"],"transaction":"t"}`,
 	} {
 		srv.Post(path, body).Want(http.StatusBadRequest).Has(`"unknown_field"`).Has(notYet)
 	}
-	srv.Post("/v1/queues/q/messages", `{"messages":[{"body":"x","ttl":"5s"}]}`).Want(http.StatusBadRequest).Has(`"messages[0].ttl"`).Has(notYet)
-	srv.Put("/v1/queues/q", `{"fifo":true}`).Refused(http.StatusBadRequest, "unknown_field", "fifo").Has(notYet)
-	srv.Put("/v1/queues/q", `{"dead_letter":{"allow_from":[]}}`).Refused(http.StatusBadRequest, "unknown_field", "dead_letter.allow_from").Has(notYet)
-	for _, path := range []string{"/v1/queues/q/purge", "/v1/queues/q/messages/id/x", "/v1/receive", "/v1/topics", "/v1/topics/t/records", "/console/"} {
+	srv.Post("/v1/queues/q/messages", `{"messages":[{"body":"x","transaction":"t"}]}`).Want(http.StatusBadRequest).Has(`"messages[0].transaction"`).Has(notYet)
+	for _, path := range []string{"/v1/topics", "/v1/topics/t/records", "/v1/transactions", "/console/"} {
 		srv.Post(path, "").Refused(http.StatusNotFound, "not_found", "").Has(notYet)
 	}
 	srv.Post("/v1/queues/q/purges", "").Refused(http.StatusNotFound, "not_found", "").Has("nothing at this path")
@@ -289,6 +293,97 @@ func TestRawBodiesGoThroughUnchanged(t *testing.T) {
 		Has(`"attributes":{"album":"Sommer 2026","page":"2"}`)
 	srv.Post("/v1/queues/q/receive", "", "Accept", "application/octet-stream").Want(http.StatusNoContent)
 	srv.Post("/v1/queues/q/receive?max=2", "", "Accept", "application/octet-stream").Refused(http.StatusBadRequest, "invalid_request", "max")
+}
+
+func TestRawBodiesSayWhereTheyBelong(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	srv.Put("/v1/queues/q.fifo", `{"fifo":true}`).Want(http.StatusCreated)
+	srv.Put("/v1/queues/urgent", `{"priorities":10}`).Want(http.StatusCreated)
+	text := []string{"Content-Type", "text/plain"}
+	srv.Post("/v1/queues/q.fifo/messages?group=g%201&dedup_id=a&ttl=1h", "one", text...).Want(http.StatusOK).Has(`"sequence":1`)
+	srv.Post("/v1/queues/q.fifo/messages", "two", append(text, "Dabba-Group", "g 1", "Dabba-Dedup-Id", "a")...).
+		Want(http.StatusOK).Has(`"sequence":1,"duplicate":true`)
+	srv.Post("/v1/queues/urgent/messages?priority=7", "three", text...).Want(http.StatusOK)
+	srv.Post("/v1/queues/urgent/messages", "four", append(text, "Dabba-Priority", "8", "Dabba-Ttl", "1d", "Dabba-Delay", "0")...).Want(http.StatusOK)
+
+	raw := []string{"Accept", "application/octet-stream"}
+	got := srv.Post("/v1/queues/q.fifo/receive", "", raw...).Want(http.StatusOK).Header
+	for name, want := range map[string]string{
+		"Dabba-Group": "g 1", "Dabba-Dedup-Id": "a", "Dabba-Sequence": "1", "Dabba-Priority": "",
+	} {
+		if got.Get(name) != want {
+			t.Errorf("header %s = %q, want %q", name, got.Get(name), want)
+		}
+	}
+	if ends, err := time.Parse(time.RFC3339, got.Get("Dabba-Expires-At")); err != nil || time.Until(ends) > time.Hour || time.Until(ends) < 59*time.Minute {
+		t.Errorf("Dabba-Expires-At = %q, want it an hour from now", got.Get("Dabba-Expires-At"))
+	}
+	for _, want := range []string{"8", "7"} {
+		if got := srv.Post("/v1/queues/urgent/receive", "", raw...).Want(http.StatusOK).Header.Get("Dabba-Priority"); got != want {
+			t.Errorf("Dabba-Priority = %q, want %q", got, want)
+		}
+	}
+
+	srv.Post("/v1/queues/urgent/messages?priority=7", "x", append(text, "Dabba-Priority", "7")...).Refused(http.StatusBadRequest, "invalid_request", "priority")
+	srv.Post("/v1/queues/urgent/messages", "x", append(text, "Dabba-Priority", "high")...).Refused(http.StatusBadRequest, "invalid_request", "priority")
+	srv.Post("/v1/queues/urgent/messages?ttl=soon", "x", text...).Refused(http.StatusBadRequest, "invalid_request", "ttl")
+	srv.Post("/v1/queues/q.fifo/messages?priority=1", "x", text...).Refused(http.StatusBadRequest, "invalid_request", "priority")
+}
+
+func TestFIFOSendsHaveSequences(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	srv.Put("/v1/queues/q.fifo", `{"fifo":true,"dedup":{"content_based":true}}`).Want(http.StatusCreated)
+	var sent rest.SendManyAnswer
+	srv.Post("/v1/queues/q.fifo/messages", `{"messages":[{"body":"a","group":"g"},{"body":"b","group":"g"},{"body":"a","group":"h"},{"body":"c","priority":1}]}`).
+		Want(http.StatusOK).Decode(&sent)
+	r := sent.Results
+	if len(r) != 4 || r[0].Sequence != 1 || r[1].Sequence != 2 || r[3].Error == nil || r[3].Error.Field != "messages[3].priority" {
+		t.Fatalf("results = %+v, want sequences 1 and 2, a duplicate and a refusal", r)
+	}
+	if want := (rest.SendAnswer{ID: r[0].ID, Sequence: 1, Duplicate: true}); r[2].SendAnswer != want {
+		t.Errorf("the duplicate's result = %+v, want %+v", r[2].SendAnswer, want)
+	}
+	var got rest.ReceiveAnswer
+	srv.Post("/v1/queues/q.fifo/receive", `{"max":10}`).Want(http.StatusOK).Has(`"group":"g","sequence":1,"lease"`).Decode(&got)
+	if m := got.Messages; len(m) != 2 || m[0].Sequence != 1 || m[1].Sequence != 2 || m[1].Group != "g" {
+		t.Errorf("received %+v, want sequences 1 and 2 of group g", m)
+	}
+}
+
+func TestAFullQueueIs429(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, `{"limits":{"max_messages":1}}`)
+	var sent rest.SendManyAnswer
+	srv.Post("/v1/queues/q/messages", `{"messages":[{"body":"a"},{"body":"b"}]}`).Want(http.StatusOK).Decode(&sent)
+	if r := sent.Results; len(r) != 2 || r[0].ID == "" || r[1].Error == nil || r[1].Error.Code != engine.CodeQueueFull {
+		t.Errorf("results = %+v, want an id and queue_full", sent.Results)
+	}
+	full := srv.Post("/v1/queues/q/messages", `{"body":"b"}`).
+		Refused(http.StatusTooManyRequests, engine.CodeQueueFull, "limits.max_messages").Has(`"outcome":"not_applied"`)
+	if got := full.Header.Get("Retry-After"); got != "1" {
+		t.Errorf("Retry-After = %q, want 1", got)
+	}
+
+	srv.Patch("/v1/queues/q", `{"limits":{"overflow":"drop_newest"}}`).Want(http.StatusOK)
+	if got := string(srv.Post("/v1/queues/q/messages", `{"body":"b"}`).Want(http.StatusOK).Body); got != `{"dropped":true}`+"\n" {
+		t.Errorf("answer to a dropped message = %s", got)
+	}
+	srv.Post("/v1/queues/q/messages", `{"messages":[{"body":"b"}]}`).Want(http.StatusOK).Has(`{"results":[{"dropped":true}]}`)
+}
+
+func TestASendThatBlocksWaitsForRoom(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, `{"limits":{"max_messages":1,"overflow":"block"}}`)
+	srv.Post("/v1/queues/q/messages", `{"body":"a"}`).Want(http.StatusOK)
+	held := one(t, srv, "")
+	status := make(chan int, 1)
+	go func() { status <- srv.Post("/v1/queues/q/messages", `{"body":"b"}`).Status }()
+	srv.Post("/v1/queues/q/ack", `{"receipts":["`+held.Receipt+`"]}`).Want(http.StatusOK)
+	if s := <-status; s != http.StatusOK {
+		t.Errorf("a send that found room = %d, want 200", s)
+	}
 }
 
 func TestTheTypeDecidesWhatABodyIs(t *testing.T) {
