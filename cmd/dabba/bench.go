@@ -28,6 +28,8 @@ type benchOptions struct {
 	duration    span
 	rounds      int
 	depth       int
+	fifo        bool
+	groups      int
 	parent      string
 	json        bool
 	serveEmpty  bool
@@ -47,6 +49,7 @@ besides. The client writes prepared bytes to ` + "`--connections`" + ` sockets a
 the rounds.`,
 		Example: `  dabba bench
   dabba bench --depth 1000000
+  dabba bench --fifo
   dabba bench --url http://queue.example:8080 --duration 10s --json`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -78,6 +81,8 @@ the rounds.`,
 	f.Var(&o.duration, "duration", "how long each phase of each round lasts")
 	f.IntVar(&o.rounds, "rounds", 5, "how often the phases are repeated")
 	f.IntVar(&o.depth, "depth", 0, "also compare receiving at a backlog of this many messages with a backlog of 1000")
+	f.BoolVar(&o.fifo, "fifo", false, "also measure a FIFO queue, beside the standard queue of the same round; with --depth compare depths of FIFO queues")
+	f.IntVar(&o.groups, "groups", 10_000, "groups that the messages of a FIFO queue are spread over")
 	f.StringVar(&o.parent, "dir", "", "`folder` to make the started server's data folder in (default: the system's for temporary files)")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	f.BoolVar(&o.serveEmpty, "serve-empty", false, "be the empty handler until standard input ends")
@@ -97,6 +102,8 @@ func (o *benchOptions) check(c *client) error {
 		return usagef("--duration is at least 10ms, not %s", &o.duration)
 	case o.rounds < 1:
 		return usagef("--rounds is at least 1, not %d", o.rounds)
+	case o.groups < 1 || o.groups > maxGroups:
+		return usagef("--groups is from 1 to %d, not %d", maxGroups, o.groups)
 	case o.depth < 0:
 		return usagef("--depth is a number of messages, not %d", o.depth)
 	case strings.HasPrefix(c.base, "https:"):
@@ -118,7 +125,7 @@ func (o *benchOptions) explain(c *client, err error) error {
 
 // run measures, either the server the client points to or one of its own.
 func (o *benchOptions) run(ctx context.Context, p program, c *client, given bool) error {
-	phases := time.Duration(o.rounds+1) * 8 * o.duration.value
+	phases := time.Duration(o.rounds+1) * 14 * o.duration.value
 	filling := time.Duration(o.depth/2000) * time.Second // a server slower than this is not worth waiting for
 	ctx, cancel := context.WithTimeoutCause(ctx, phases+filling+benchSlack, errors.New("the server is too slow: the run took too long"))
 	defer cancel()
@@ -154,12 +161,19 @@ func (o *benchOptions) run(ctx context.Context, p program, c *client, given bool
 
 // createQueue makes a queue for a phase; its settings are the defaults.
 func (b *bench) createQueue(ctx context.Context, name string) error {
-	err := b.client.call(ctx, request{method: http.MethodPut, path: queuePath(name, ""), repeat: true}, nil)
+	var config any
+	if isFIFO(name) {
+		config = map[string]any{"fifo": true}
+	}
+	err := b.client.call(ctx, request{method: http.MethodPut, path: queuePath(name, ""), body: config, repeat: true}, nil)
 	if err != nil {
 		return fmt.Errorf("create the queue %s: %w", name, err)
 	}
 	return nil
 }
+
+// isFIFO says whether a queue of that name is to be one.
+func isFIFO(name string) bool { return strings.HasSuffix(name, ".fifo") }
 
 // deleteQueue removes it again, also after an interrupt.
 func (b *bench) deleteQueue(ctx context.Context, name string) {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -33,6 +32,9 @@ type depthReport struct {
 func (b *bench) depth(ctx context.Context, toServer *load) (*depthReport, error) {
 	r := &depthReport{Backlog: b.options.depth, Shallow: shallow, ResidentBefore: max(0, b.server.resident())}
 	deepQueue, shallowQueue := b.name+"-deep", b.name+"-shallow"
+	if b.options.fifo {
+		deepQueue, shallowQueue = deepQueue+".fifo", shallowQueue+".fifo"
+	}
 	for _, queue := range []string{deepQueue, shallowQueue} {
 		if err := b.createQueue(ctx, queue); err != nil {
 			return nil, err
@@ -74,31 +76,31 @@ func (b *bench) depth(ctx context.Context, toServer *load) (*depthReport, error)
 }
 
 func (b *bench) steady(ctx context.Context, l *load, queue string) (measured, error) {
-	requests := newRequests(l, queue, b.options.size)
+	requests := newRequests(l, queue, b.options)
 	return b.server.measure(ctx, l, b.options.duration.value, func(w *wire) (int, error) {
 		n, err := requests.receiveAndAck(w)
 		if err != nil {
 			return 0, err
 		}
-		_, err = w.roundTrip(requests.several)
+		_, err = requests.sendBatch(w)
 		return n, err
 	})
 }
 
 // fill sends messages until there are as many as wanted.
-func (b *bench) fill(ctx context.Context, l *load, queue string, messages int) error {
-	message := `{"body":"` + strings.Repeat("x", b.options.size) + `"}`
-	batch := max(1, min(fillBatch, messages, (8<<20)/len(message)))
-	body := `{"messages":[` + strings.TrimSuffix(strings.Repeat(message+",", batch), ",") + `]}`
-	request := l.post(queuePath(queue, "/messages"), body)
+func (b *bench) fill(ctx context.Context, l *load, queue string, wanted int) error {
+	one := message(queue, b.options.size)
+	batch := max(1, min(fillBatch, wanted, (8<<20)/len(one)))
+	requests := newRequests(l, queue, b.options)
+	request := newTemplate(l.post(queuePath(queue, "/messages"), messages(one, batch)))
 	var left atomic.Int64
-	left.Store(int64(messages))
+	left.Store(int64(wanted))
 	deadline, _ := ctx.Deadline()
 	_, err := l.run(ctx, time.Until(deadline), func(w *wire) (int, error) {
 		if left.Add(-int64(batch)) <= -int64(batch) {
 			return 0, errDrained
 		}
-		_, err := w.roundTrip(request)
+		_, err := w.roundTrip(requests.fill(w, request))
 		return batch, err
 	})
 	if err != nil {

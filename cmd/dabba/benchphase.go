@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,7 +25,14 @@ const (
 	phaseSingle  = "send 1"
 	phaseBatch   = "send 10"
 	phaseReceive = "receive 10, ack 10"
+	// onFIFO begins the name of a phase that is done on a FIFO queue.
+	onFIFO = "FIFO "
 )
+
+// phaseNames are all of them in the order of the report.
+var phaseNames = []string{
+	phaseSingle, phaseBatch, phaseReceive, onFIFO + phaseSingle, onFIFO + phaseBatch, onFIFO + phaseReceive,
+}
 
 // all runs one round to warm up, the rounds that count, and the comparison of depths if it is wanted.
 func (b *bench) all(ctx context.Context) (*benchReport, error) {
@@ -69,63 +78,141 @@ func (b *bench) say(format string, args ...any) {
 	fmt.Fprintf(b.progress, format+"\n", args...)
 }
 
-// round measures each phase right after the handler.
+// round measures each phase right after the handler, on a standard queue and, if wanted, on a FIFO queue.
 func (b *bench) round(ctx context.Context, queue string, d time.Duration, toServer, toHandler *load) (map[string]comparison, error) {
-	if err := b.createQueue(ctx, queue); err != nil {
+	results := map[string]comparison{}
+	if err := b.phases(ctx, results, queue, d, toServer, toHandler); err != nil {
 		return nil, err
 	}
-	defer b.deleteQueue(ctx, queue)
-	requests := newRequests(toServer, queue, b.options.size)
-	empty := newRequests(toHandler, queue, b.options.size)
-	phases := []struct {
-		name string
-		work work
-	}{
-		{phaseSingle, requests.sendOne},
-		{phaseBatch, requests.sendBatch},
-		{phaseReceive, requests.receiveAndAck},
-	}
-	results := map[string]comparison{}
-	for _, phase := range phases {
-		handler, err := b.handler.measure(ctx, toHandler, d, empty.sendOne)
-		if err != nil {
-			return nil, fmt.Errorf("measure the empty handler: %w", err)
+	if b.options.fifo {
+		if err := b.phases(ctx, results, queue+".fifo", d, toServer, toHandler); err != nil {
+			return nil, err
 		}
-		server, err := b.server.measure(ctx, toServer, d, phase.work)
-		if err != nil {
-			return nil, fmt.Errorf("measure %q: %w", phase.name, err)
-		}
-		results[phase.name] = comparison{server: server, handler: handler}
 	}
 	return results, nil
 }
 
-// requests are the prepared bytes for one queue, and the ways to use them.
-type requests struct {
-	load                      *load
-	ackPath                   string
-	single, several, takeMany []byte
+func (b *bench) phases(ctx context.Context, results map[string]comparison, queue string, d time.Duration, toServer, toHandler *load) error {
+	if err := b.createQueue(ctx, queue); err != nil {
+		return err
+	}
+	defer b.deleteQueue(ctx, queue)
+	prefix := ""
+	if isFIFO(queue) {
+		prefix = onFIFO
+	}
+	requests := newRequests(toServer, queue, b.options)
+	empty := newRequests(toHandler, queue, b.options)
+	phases := []struct {
+		name string
+		work work
+	}{
+		{prefix + phaseSingle, requests.sendOne},
+		{prefix + phaseBatch, requests.sendBatch},
+		{prefix + phaseReceive, requests.receiveAndAck},
+	}
+	for _, phase := range phases {
+		handler, err := b.handler.measure(ctx, toHandler, d, empty.sendOne)
+		if err != nil {
+			return fmt.Errorf("measure the empty handler: %w", err)
+		}
+		server, err := b.server.measure(ctx, toServer, d, phase.work)
+		if err != nil {
+			return fmt.Errorf("measure %q: %w", phase.name, err)
+		}
+		results[phase.name] = comparison{server: server, handler: handler}
+	}
+	return nil
 }
 
-func newRequests(l *load, queue string, size int) *requests {
-	message := `{"body":"` + strings.Repeat("x", size) + `"}`
-	many := `{"messages":[` + strings.TrimSuffix(strings.Repeat(message+",", benchBatch), ",") + `]}`
-	return &requests{
-		load:     l,
-		ackPath:  queuePath(queue, "/ack"),
-		single:   l.post(queuePath(queue, "/messages"), message),
-		several:  l.post(queuePath(queue, "/messages"), many),
-		takeMany: l.post(queuePath(queue, "/receive"), fmt.Sprintf(`{"max":%d}`, benchBatch)),
+// requests are the prepared bytes for one queue, and the ways to use them.
+type requests struct {
+	load            *load
+	ackPath         string
+	single, several template
+	takeMany        []byte
+	// groups is how many groups the messages are spread over, in turn; 0 in a standard queue.
+	groups uint64
+	sent   atomic.Uint64
+}
+
+// maxGroups is one more than the greatest number that fits into the room a template has for one.
+const maxGroups = 1_000_000
+
+const groupRoom = "000000"
+
+// template is a request in which the numbers of groups are filled in.
+type template struct {
+	bytes []byte
+	at    []int
+}
+
+func newTemplate(request []byte) template {
+	t := template{bytes: request}
+	field := []byte(`"group":"`)
+	for from := 0; ; {
+		i := bytes.Index(request[from:], field)
+		if i < 0 {
+			return t
+		}
+		from += i + len(field)
+		t.at = append(t.at, from)
 	}
 }
 
+// message is one message of a phase.
+func message(queue string, size int) string {
+	group := ""
+	if isFIFO(queue) {
+		group = `"group":"` + groupRoom + `",`
+	}
+	return `{` + group + `"body":"` + strings.Repeat("x", size) + `"}`
+}
+
+func messages(message string, n int) string {
+	return `{"messages":[` + strings.TrimSuffix(strings.Repeat(message+",", n), ",") + `]}`
+}
+
+func newRequests(l *load, queue string, o *benchOptions) *requests {
+	one := message(queue, o.size)
+	r := &requests{
+		load:     l,
+		ackPath:  queuePath(queue, "/ack"),
+		single:   newTemplate(l.post(queuePath(queue, "/messages"), one)),
+		several:  newTemplate(l.post(queuePath(queue, "/messages"), messages(one, benchBatch))),
+		takeMany: l.post(queuePath(queue, "/receive"), fmt.Sprintf(`{"max":%d}`, benchBatch)),
+	}
+	if isFIFO(queue) {
+		r.groups = uint64(o.groups)
+	}
+	return r
+}
+
+// fill is a request for the next groups, valid until the wire's next one.
+func (r *requests) fill(w *wire, t template) []byte {
+	if r.groups == 0 {
+		return t.bytes
+	}
+	w.ou = append(w.ou[:0], t.bytes...)
+	n := r.sent.Add(uint64(len(t.at)))
+	for _, at := range t.at {
+		n--
+		group := n % r.groups
+		for i := len(groupRoom) - 1; i >= 0; i-- {
+			w.ou[at+i] = '0' + byte(group%10)
+			group /= 10
+		}
+	}
+	return w.ou
+}
+
 func (r *requests) sendOne(w *wire) (int, error) {
-	_, err := w.roundTrip(r.single)
+	_, err := w.roundTrip(r.fill(w, r.single))
 	return 1, err
 }
 
 func (r *requests) sendBatch(w *wire) (int, error) {
-	_, err := w.roundTrip(r.several)
+	_, err := w.roundTrip(r.fill(w, r.several))
 	return benchBatch, err
 }
 

@@ -21,6 +21,7 @@ type benchReport struct {
 	Size        int           `json:"size_bytes"`
 	Duration    string        `json:"duration"`
 	Rounds      int           `json:"rounds"`
+	Groups      int           `json:"groups,omitzero"`
 	Phases      []phaseReport `json:"phases"`
 	Depth       *depthReport  `json:"depth,omitzero"`
 
@@ -36,6 +37,8 @@ type phaseReport struct {
 	Handler float64   `json:"handler_requests_per_second"`
 	Ratio   float64   `json:"ratio"`
 	Ratios  []float64 `json:"ratios"`
+	// OfStandard is, for a FIFO queue, its rate by that of the standard queue in the same round, the median of them.
+	OfStandard float64 `json:"of_standard_queue,omitzero"`
 	// processor time
 	Micros        float64 `json:"server_us_per_message,omitzero"`
 	HandlerMicros float64 `json:"handler_us_per_request,omitzero"`
@@ -48,7 +51,12 @@ type phaseReport struct {
 }
 
 func newBenchReport(o *benchOptions) *benchReport {
+	groups := 0
+	if o.fifo {
+		groups = o.groups
+	}
 	return &benchReport{
+		Groups:      groups,
 		Version:     version(),
 		Machine:     fmt.Sprintf("%s/%s, %d processors", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
 		Connections: o.connections,
@@ -62,7 +70,10 @@ func (r *benchReport) add(round map[string]comparison) { r.rounds = append(r.rou
 
 // finish turns the rounds into medians.
 func (r *benchReport) finish() {
-	for _, phase := range []string{phaseSingle, phaseBatch, phaseReceive} {
+	for _, phase := range phaseNames {
+		if _, measured := r.rounds[0][phase]; !measured {
+			continue
+		}
 		over := func(of func(comparison) float64) float64 {
 			var all []float64
 			for _, round := range r.rounds {
@@ -85,6 +96,13 @@ func (r *benchReport) finish() {
 			row.Ratios = append(row.Ratios, round[phase].server.perSecond()/round[phase].handler.perSecond())
 		}
 		row.Ratio = median(row.Ratios)
+		if plain, ok := strings.CutPrefix(phase, onFIFO); ok {
+			var of []float64
+			for _, round := range r.rounds {
+				of = append(of, round[phase].server.perSecond()/round[plain].server.perSecond())
+			}
+			row.OfStandard = median(of)
+		}
 		r.Phases = append(r.Phases, row)
 	}
 }
@@ -133,6 +151,14 @@ func (r *benchReport) print(out io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(out, "\np50 and p99 are of one request, or of one receive together with its ack.")
+	if r.Groups > 0 {
+		fmt.Fprintf(out, "\nFIFO queues with %s groups, by the standard queue of the same round:\n", thousands(float64(r.Groups)))
+		for _, p := range r.Phases {
+			if p.OfStandard > 0 {
+				fmt.Fprintf(out, "  %s: %.2f\n", p.Phase, p.OfStandard)
+			}
+		}
+	}
 	if r.Depth == nil {
 		return nil
 	}
