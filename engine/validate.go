@@ -23,8 +23,11 @@ const (
 // validName checks a queue's name; [FIFOSuffix] is part of it.
 func validName(field, name string) *Error {
 	stem := strings.TrimSuffix(name, FIFOSuffix)
-	if stem == "" || len(name) > maxNameBytes {
+	if name == "" || len(name) > maxNameBytes {
 		return invalid(field, fmt.Sprintf("A queue's name has 1 to %d characters.", maxNameBytes))
+	}
+	if stem == "" {
+		return invalid(field, "A queue's name has something before "+FIFOSuffix+".")
 	}
 	for i := range len(stem) {
 		switch c := stem[i]; {
