@@ -31,6 +31,12 @@
 //   - idempotency key: a name a client gives one send so that it may repeat it.
 //   - schedule: a recurring send of a queue. Its fire times are what its cron expression says; one that no server noticed
 //     within a minute was missed.
+//   - browse: to look for messages that a filter chooses; look: to look at one message and its timeline, what happened to
+//     it. Neither changes anything. A place is where a browse goes on.
+//   - remove: to take one message away by its id; purge: all that a filter chooses; skip: the head of a group, which keeps
+//     it locked or comes next. reschedule: to make a message ready at another time.
+//   - release: to give back all that a consumer, as receives name themselves, holds.
+//   - history: what is remembered of messages that have left.
 //   - bury: to move dead messages to their dead-letter queue.
 //   - redrive: to move messages to another queue because someone asked for it, mostly dead letters back to their origin:
 //     the queue they last came from. It is a task, which makes passes over the queue, a batch at a time.

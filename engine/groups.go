@@ -146,9 +146,9 @@ func before(name string) *string {
 	return new(name[:last] + string([]byte{name[last] - 1}) + strings.Repeat("\xff", MaxIDBytes-last))
 }
 
-// BuryGroup makes all messages of a group dead and says how many that were. They move to the dead-letter queue, if there
+// DeadLetterGroup makes all messages of a group dead and says how many that were. They move to the dead-letter queue, if there
 // is one: the first of them before it returns, very many in the background.
-func (e *Engine) BuryGroup(ctx context.Context, ref Ref, group, reason string) (int, error) {
+func (e *Engine) DeadLetterGroup(ctx context.Context, ref Ref, group, reason string) (int, error) {
 	if err := e.followGroups(ctx, ref, func(*queue, *setup) error { return nil }); err != nil {
 		return 0, err
 	}

@@ -59,7 +59,7 @@ func routes(c Config) *surface {
 
 	s.call(http.MethodGet, "/v1/queues/{q}/groups", s.api.Groups)
 	s.call(http.MethodPost, "/v1/queues/{q}/groups/{g}/skip", s.api.SkipGroup)
-	s.call(http.MethodPost, "/v1/queues/{q}/groups/{g}/dead-letter", s.api.BuryGroup)
+	s.call(http.MethodPost, "/v1/queues/{q}/groups/{g}/dead-letter", s.api.DeadLetterGroup)
 	s.call(http.MethodPost, "/v1/queues/{q}/groups/{g}/purge", s.api.PurgeGroup)
 
 	s.call(http.MethodGet, "/v1/queues/{q}/schedules", s.api.ListSchedules)

@@ -236,9 +236,9 @@ func (s *session) skip(c command) string {
 	return s.id(*id)
 }
 
-// bury-group queue group [reason=].
-func (s *session) buryGroup(c command) string {
-	n, err := s.engine.BuryGroup(s.Context(), s.ref(c), c.words[1], c.value("reason"))
+// dead-letter-group queue group [reason=].
+func (s *session) deadLetterGroup(c command) string {
+	n, err := s.engine.DeadLetterGroup(s.Context(), s.ref(c), c.words[1], c.value("reason"))
 	if err != nil {
 		return s.problem(err)
 	}

@@ -272,17 +272,17 @@ func groupsThatAreFreedWakeWaiters(b *bundle) {
 	}
 }
 
-// aLargeGroupIsBuried is larger than what one call of the store makes dead or moves. A group beside it goes on.
-func aLargeGroupIsBuried(b *bundle) {
+// aLargeGroupIsDeadLettered is larger than what one call of the store makes dead or moves. A group beside it goes on.
+func aLargeGroupIsDeadLettered(b *bundle) {
 	grave := named("grave.fifo")
 	b.put(grave, isFIFO)
 	b.put(fifo, isFIFO, deadLetters(grave.Name, 0))
 	b.sendMany(fifo, "large", 2500)
 	b.sendMany(fifo, "small", 1)
 	b.one(fifo)
-	n, err := b.engine.BuryGroup(b.Context(), fifo, "large", "no use")
+	n, err := b.engine.DeadLetterGroup(b.Context(), fifo, "large", "no use")
 	if n != 2500 || err != nil {
-		b.Fatalf("bury the group = %d, %v; want 2500", n, err)
+		b.Fatalf("dead-letter the group = %d, %v; want 2500", n, err)
 	}
 	synctest.Wait()
 	b.wantCounts(fifo, engine.Counts{Ready: 1})

@@ -122,7 +122,7 @@ var tests = map[string]func(*bundle){
 	"PurgeThatStopsHalfwayIsUnknown":             purgeThatStopsHalfwayIsUnknown,
 	"ReleaseGivesBackEverything":                 releaseGivesBackEverything,
 	"GroupsThatAreFreedWakeWaiters":              groupsThatAreFreedWakeWaiters,
-	"ALargeGroupIsBuried":                        aLargeGroupIsBuried,
+	"ALargeGroupIsDeadLettered":                  aLargeGroupIsDeadLettered,
 	"RoomThatIsMadeLetsSendsGoOn":                roomThatIsMadeLetsSendsGoOn,
 	"SampleKeepsAShare":                          sampleKeepsAShare,
 	"FatesAreTold":                               fatesAreTold,

@@ -26,6 +26,7 @@ const (
 	died
 	deadLettered
 	expired
+	removed
 	janitorFailures
 )
 
@@ -44,6 +45,7 @@ var counterNames = [...]struct{ name, help string }{
 	died:            {"dabba_messages_died_total", "Messages found dead."},
 	deadLettered:    {"dabba_messages_dead_lettered_total", "Dead messages moved to their dead-letter queue."},
 	expired:         {"dabba_messages_expired_total", "Messages removed by retention."},
+	removed:         {"dabba_messages_removed_total", "Messages removed, skipped or purged by someone who looks after the queue."},
 	janitorFailures: {"dabba_janitor_failures_total", "Failures of work in the background, which is tried again."},
 }
 
@@ -72,6 +74,7 @@ func (m *Metrics) Events() engine.Events {
 		Died:          count(died),
 		DeadLettered:  func(q, _ engine.Ref, n int) { m.of(q)[deadLettered].Add(int64(n)) },
 		Expired:       count(expired),
+		Removed:       count(removed),
 		Waiting:       func(delta int) { m.waiting.Add(int64(delta)) },
 		Deleted:       m.forget,
 		JanitorFailed: func(q engine.Ref, _ error) { m.of(q)[janitorFailures].Add(1) },

@@ -63,6 +63,7 @@ func TestEventsAreCountedByQueue(t *testing.T) {
 	e.Died(orders, 7)
 	e.DeadLettered(orders, foreign, 8)
 	e.Expired(orders, 9)
+	e.Removed(orders, 10)
 	e.Waiting(+1)
 	e.Waiting(+1)
 	e.Waiting(-1)
@@ -84,6 +85,7 @@ func TestEventsAreCountedByQueue(t *testing.T) {
 		`dabba_messages_died_total{queue="orders"} 7`,
 		`dabba_messages_dead_lettered_total{queue="orders"} 8`,
 		`dabba_messages_expired_total{queue="orders"} 9`,
+		`dabba_messages_removed_total{queue="orders"} 10`,
 		`dabba_janitor_failures_total{queue="orders"} 1`,
 		`dabba_waiting_receives 1`,
 		`dabba_fsync_seconds_count 1`,
