@@ -12,7 +12,11 @@ import (
 func (w *historyWorld) prepareSend(d drawer, q store.QueueID, once bool) (string, doer) {
 	p := store.SendParams{Queue: q, Revision: w.settings[q].Revision, Whole: d.one(6)}
 	used := make(map[store.DedupKey]bool)
-	for range d.few() {
+	count := d.few()
+	if d.one(100) {
+		count = 300 // more than a backend keeps together
+	}
+	for range count {
 		e := w.entry(d)
 		if p.Whole && used[e.Dedup] {
 			e.Dedup = store.DedupKey{} // whether it repeats one that is refused nobody asks

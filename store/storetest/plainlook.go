@@ -138,7 +138,10 @@ func (q *plainQueue) group(name string, now time.Time) store.Group {
 		head := slices.MinFunc(ready, q.order(now, nil))
 		g.Head, g.HeadAge = head.Seq, now.Sub(tickTime(head.avail))
 	}
-	for i, m := range q.locks(name) {
+	locks := filter(q.messages, func(m *plainMessage) bool {
+		return q.settings.Mode == store.FIFO && m.Group == name && (m.locks || m.state == store.StateLeased)
+	})
+	for i, m := range locks {
 		if i == 0 {
 			g.Head = m.Seq
 		}

@@ -31,11 +31,17 @@ func (q *plainQueue) full() bool {
 
 // free lists the ready messages whose groups are not locked and have room for one more in flight.
 func (q *plainQueue) free(serving *string) []*plainMessage {
+	leased, locks := q.leasedIn(), make(map[string]bool)
+	for _, m := range q.messages {
+		if m.locks || m.state == store.StateLeased {
+			locks[m.Group] = q.settings.Mode == store.FIFO
+		}
+	}
 	return filter(q.in(store.StateReady), func(m *plainMessage) bool {
-		if n := q.settings.GroupInFlight; n > 0 && q.leasedIn(m.Group) >= int64(n) {
+		if n := q.settings.GroupInFlight; n > 0 && leased[m.Group] >= int(n) {
 			return false
 		}
-		return serving != nil && *serving == m.Group || len(q.locks(m.Group)) == 0
+		return serving != nil && *serving == m.Group || !locks[m.Group]
 	})
 }
 
@@ -51,8 +57,9 @@ func (q *plainQueue) order(now time.Time, serving *string) func(a, b *plainMessa
 	case q.settings.Mode == store.FIFO:
 		return func(a, b *plainMessage) int { return cmp.Or(cmp.Compare(turn(a), turn(b)), cmp.Compare(a.Seq, b.Seq)) }
 	case byGroup(q.settings):
+		leased := q.leasedIn()
 		return func(a, b *plainMessage) int {
-			return cmp.Or(cmp.Compare(q.leasedIn(a.Group), q.leasedIn(b.Group)), cmp.Compare(turn(a), turn(b)), byAge(a, b))
+			return cmp.Or(cmp.Compare(leased[a.Group], leased[b.Group]), cmp.Compare(turn(a), turn(b)), byAge(a, b))
 		}
 	}
 	return func(a, b *plainMessage) int {
@@ -75,15 +82,15 @@ func (q *plainQueue) level(m *plainMessage, now time.Time) int64 {
 	return min(level, top)
 }
 
-func (q *plainQueue) leasedIn(group string) int64 {
-	return int64(len(filter(q.in(store.StateLeased), func(m *plainMessage) bool { return m.Group == group })))
-}
-
-// locks lists the messages that lock a group of a FIFO queue.
-func (q *plainQueue) locks(group string) []*plainMessage {
-	return filter(q.messages, func(m *plainMessage) bool {
-		return q.settings.Mode == store.FIFO && m.Group == group && (m.state == store.StateLeased || m.locks)
-	})
+// leasedIn counts the leased messages of each group.
+func (q *plainQueue) leasedIn() map[string]int {
+	n := make(map[string]int)
+	for _, m := range q.messages {
+		if m.state == store.StateLeased {
+			n[m.Group]++
+		}
+	}
+	return n
 }
 
 // permitted is when a rate allows the next delivery.

@@ -112,9 +112,11 @@ func (q *plainQueue) duplicate(e store.Entry, now time.Time) (store.Seq, bool) {
 // fits says whether there is room for a message beside those in some states.
 func (q *plainQueue) fits(e store.Entry, beside store.States) bool {
 	messages, size := int64(1), int64(e.Size)
-	for _, m := range q.in(beside) {
-		messages++
-		size += int64(m.Size)
+	for _, m := range q.messages {
+		if m.state&beside != 0 {
+			messages++
+			size += int64(m.Size)
+		}
 	}
 	within := func(n, bound int64) bool { return bound == 0 || n <= bound }
 	return within(messages, q.settings.MaxMessages) && within(size, q.settings.MaxBytes)
