@@ -40,6 +40,8 @@
 //   - bury: to move dead messages to their dead-letter queue.
 //   - redrive: to move messages to another queue because someone asked for it, mostly dead letters back to their origin:
 //     the queue they last came from. It is a task, which makes passes over the queue, a batch at a time.
+//   - pause: a queue that is paused refuses sends, or lets receives find nothing, or both.
+//   - numbers: what an engine has seen of a queue since it started: rates, waits and losses.
 //   - due: a queue is due when time alone has made something happen in it.
 //   - drain: to answer all waiters at once, with what there is.
 //
@@ -47,9 +49,9 @@
 //
 // Each queue counts signals: moments at which something may have become ready. A receive reads that number, tries to
 // claim, and when it got nothing enters the line of waiters, unless the number has changed. A signal wakes the oldest
-// waiter; one that claims while more is ready wakes the next; one that gives up hands its wake on. What becomes ready
-// through time alone is announced by the clock: one goroutine with one timer over the waiters' deadlines and the
-// queues' due times. There is no goroutine and no timer per queue or waiter.
+// waiter; one that claims while more is ready wakes the next; one that gives up hands its wake on. A receive from several
+// queues stands in the line of each. What becomes ready through time alone is announced by the clock: one goroutine with
+// one timer over the waiters' deadlines and the queues' due times. There is no goroutine and no timer per queue or waiter.
 //
 // Sends to a full queue that blocks wait in a line of their own, its room: whatever removes messages signals it. They
 // also look now and then by themselves, since another engine on the same store may have made room.
@@ -65,9 +67,10 @@
 //
 // A name's turn is held over store calls, by rare operations only: those that change or reload its catalog entry, and
 // a move between queues (the target's). Nobody who has a turn waits for another. The mutexes (catalog.mu, line.mu,
-// clock.mu, janitor.mu, timetable.mu, tasks.mu, random.mu) may be taken with a turn held, never one inside another; no store
-// call and no callback is made under a mutex. Sending, receiving and settling take no mutex but that of the line when someone
-// waits, and that of the clock when a due time comes closer.
+// clock.mu, janitor.mu, timetable.mu, tasks.mu, numbers.mu, random.mu) may be taken with a turn held, never one inside
+// another; no store call and no callback is made under a mutex. Sending, receiving and settling take no mutex but that of
+// the line when someone waits, that of the clock when a due time comes closer, and for a moment every four seconds that of
+// the queue's numbers.
 //
 // # What does not live here
 //

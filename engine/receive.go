@@ -65,7 +65,7 @@ type try struct {
 	req    ReceiveRequest
 	room   int64 // how many bytes may be claimed
 	index  int   // which of the queues of the request this is about
-	place  place
+	spot   spot
 
 	// What the last claim found out.
 	queue *queue

@@ -239,7 +239,7 @@ func (ts *tries) claim(ctx context.Context) error {
 			}
 			return err
 		}
-		t.place.woken = false // the wake led to this
+		t.spot.woken = false // the wake led to this
 		left -= len(t.got.Messages)
 		for i := range t.got.Messages {
 			room -= int64(t.got.Messages[i].Size)
@@ -256,8 +256,8 @@ func (t *try) largest() int64 {
 	return 0
 }
 
-// place is where a receive waits for one of its queues.
-type place struct {
+// spot is where a receive waits for one of its queues.
+type spot struct {
 	waiter waiter
 	// line is that in which it stands or was woken last.
 	line     *line
@@ -266,7 +266,7 @@ type place struct {
 	woken bool
 }
 
-// waitOnce stands in the lines of all queues until there is a reason to try again or to give up. A place in a line that
+// waitOnce stands in the lines of all queues until there is a reason to try again or to give up. A spot in a line that
 // has not called is kept meanwhile, so that nobody who came later gets ahead.
 func (ts *tries) waitOnce(ctx context.Context, expired <-chan struct{}, again bool) (verdict, error) {
 	e := ts.engine
@@ -299,9 +299,9 @@ func (ts *tries) waitOnce(ctx context.Context, expired <-chan struct{}, again bo
 	}
 }
 
-// enter takes a place in the queue's line, if it has none there; it fails when there were signals since the claim.
+// enter takes a spot in the queue's line, if it has none there; it fails when there were signals since the claim.
 func (ts *tries) enter(t *try, again bool) bool {
-	p, line := &t.place, &t.queue.line
+	p, line := &t.spot, &t.queue.line
 	if p.standing && p.line == line {
 		return true
 	}
@@ -317,7 +317,7 @@ func (ts *tries) called() verdict {
 	v := tryAgain
 	heard := 1
 	for _, t := range ts.all {
-		p := &t.place
+		p := &t.spot
 		if !p.standing {
 			continue
 		}
@@ -336,8 +336,8 @@ func (ts *tries) called() verdict {
 	return v
 }
 
-// withdraw gives up a place. A wake that came meanwhile is handed on.
-func (ts *tries) withdraw(p *place) {
+// withdraw gives up a spot. A wake that came meanwhile is handed on.
+func (ts *tries) withdraw(p *spot) {
 	if p.standing {
 		if told := p.line.withdraw(&p.waiter); told != 0 {
 			<-ts.bell
@@ -351,9 +351,9 @@ func (ts *tries) withdraw(p *place) {
 	}
 }
 
-// leave gives up all places.
+// leave gives up all spots.
 func (ts *tries) leave() {
 	for _, t := range ts.all {
-		ts.withdraw(&t.place)
+		ts.withdraw(&t.spot)
 	}
 }

@@ -41,3 +41,49 @@ func TestOrderOfQueuesByWeight(t *testing.T) {
 		t.Errorf("order without weights: got %v, want that of the request", order)
 	}
 }
+
+// TestVerdictsOfSeveralLines has both lines of a receive call before it listens.
+func TestVerdictsOfSeveralLines(t *testing.T) {
+	t.Parallel()
+	a, b := &queue{}, &queue{}
+	ts := &tries{all: []*try{{queue: a}, {queue: b}}, bell: make(chan verdict, 2)}
+	for range 3 { // verdicts that stay in the bell would fill it
+		for _, t := range ts.all {
+			t.seen = t.queue.line.seen()
+		}
+		if !ts.enter(ts.all[0], false) || !ts.enter(ts.all[1], false) {
+			t.Fatal("cannot enter a line without signals")
+		}
+		a.line.signal()
+		b.line.signal()
+		<-ts.bell
+		if v := ts.called(); v != tryAgain || len(ts.bell) != 0 {
+			t.Errorf("both lines called: got verdict %d, %d left in the bell, want tryAgain, none", v, len(ts.bell))
+		}
+		for i, t2 := range ts.all {
+			if p := &t2.spot; p.standing || !p.woken {
+				t.Errorf("spot %d: standing %t, woken %t, want woken alone", i, p.standing, p.woken)
+			}
+			t2.spot.woken = false
+		}
+	}
+}
+
+// TestLeavingHandsOnEachWake has one line call, and the receive leave all without trying.
+func TestLeavingHandsOnEachWake(t *testing.T) {
+	t.Parallel()
+	a, b := &queue{}, &queue{}
+	ts := &tries{all: []*try{{queue: a}, {queue: b}}, bell: make(chan verdict, 2)}
+	ts.enter(ts.all[0], false)
+	ts.enter(ts.all[1], false)
+	other := newWaiter()
+	b.line.enter(other, b.line.seen(), false)
+	b.line.signal()
+	ts.leave()
+	if got := verdictOf(other); got != tryAgain {
+		t.Errorf("next in line: got verdict %d, want tryAgain", got)
+	}
+	if n := a.line.waiting.Load() + b.line.waiting.Load(); n != 0 || len(ts.bell) != 0 {
+		t.Errorf("%d wait and %d verdicts are in the bell after all have left, want none", n, len(ts.bell))
+	}
+}

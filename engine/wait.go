@@ -10,6 +10,9 @@ import (
 // Its invariant: whoever claimed nothing and then entered with the number of signals read before that claim has
 // either been in line at every later signal or was told to try again. For that, signal counts before it looks for
 // waiters, and enter shows itself before it looks at the count.
+//
+// It holds for each line apart. A receive that stands in several tries all of its queues when one of the lines calls, and
+// stays in the others meanwhile. What they tell it while it tries it hands on when it leaves, unless it tries again.
 type line struct {
 	signals atomic.Uint64
 	waiting atomic.Int64
@@ -29,10 +32,11 @@ const (
 	dismissed
 )
 
-// waiter is one place in a line. It belongs to one goroutine, which may have places in several lines, each in at most one.
+// waiter is one receive in one line. It belongs to one goroutine; a line holds it at most once. A receive from several
+// queues is a waiter in the line of each.
 type waiter struct {
-	// verdict has room for the one it gets each time it is taken out of the line by someone else. Places of one goroutine
-	// may share it; told says then whose a verdict was.
+	// verdict has room for the one it gets each time it is taken out of the line by someone else. The waiters of one
+	// receive share it, with room for one of each; told says then whose a verdict was.
 	verdict chan verdict
 
 	// The rest is guarded by line.mu.

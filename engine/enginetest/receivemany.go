@@ -154,9 +154,11 @@ func manyAreWokenByTime(b *bundle) {
 	second.want(30*time.Second, "leased")
 }
 
-// manyKeepTheirPlace has one line wake a receive for nothing. In the other line it stays before those who came later.
+// manyKeepTheirPlace has one line wake a receive for nothing. In the other line it stays before those who came later, and
+// behind those who came earlier.
 func manyKeepTheirPlace(b *bundle) {
 	x, y, _ := b.three()
+	earlier := b.wait(y, time.Minute)
 	many := b.waitMany(time.Minute, x, y)
 	later := b.wait(y, time.Minute)
 	for i := range 3 {
@@ -164,9 +166,11 @@ func manyKeepTheirPlace(b *bundle) {
 		synctest.Wait()
 	}
 	b.send(y, "a")
-	many.want(0, "a")
+	earlier.want(0, "a")
 	b.send(y, "b")
-	later.want(0, "b")
+	many.want(0, "b")
+	b.send(y, "c")
+	later.want(0, "c")
 }
 
 // wakeOfTheOtherQueueIsHandedOn has a receive woken by one queue while it takes the message of another.
