@@ -17,23 +17,19 @@ type lane struct {
 	backoff                      uint32 // how many of the delayed were given back: in a FIFO queue they lock the group
 	pos                          int32  // its place in the heap of lanes that may be served, plus 1; 0 when it is not in
 	turn                         uint64 // when it was served last
-	// The fresh ones, by sequence: head, then the distances from one to the next as varints. Some may not be fresh any
-	// more.
-	head, tail store.Seq
-	rest       []byte
-	// back are the slots of other ready ones, as a heap.
-	back []uint32
+	// head is the first of the fresh ones, by sequence; 0 for none. It may not be fresh any more. more is nil in the usual
+	// group, which has one message.
+	head store.Seq
+	more *more
 }
 
-func newLanes() *lanes { return &lanes{index: make(map[uint32]uint32)} }
-
-// backHeap is the heap of a lane's slots; its items must be put back.
-func (q *Queue) backHeap(l *lane) order {
-	o := order{slots: &q.slots, less: byAge, which: 1, items: l.back}
-	if q.settings.Mode == store.FIFO {
-		o.less = bySeq
-	}
-	return o
+// more lists what is ready in a lane after its head.
+type more struct {
+	// The fresh ones: the distances from one to the next, up to tail, as varints. Some may not be fresh any more.
+	rest []byte
+	tail store.Seq
+	// back are the slots of other ready ones, as a heap.
+	back []uint32
 }
 
 func (l *lane) empty() bool { return l.ready+l.leased+l.delayed+l.dead == 0 }
@@ -41,21 +37,65 @@ func (l *lane) empty() bool { return l.ready+l.leased+l.delayed+l.dead == 0 }
 func (l *lane) append(seq store.Seq) {
 	if l.head == 0 {
 		l.head = seq
-	} else {
-		l.rest = binary.AppendUvarint(l.rest, uint64(seq-l.tail))
+		return
 	}
-	l.tail = seq
+	m := l.rest()
+	if len(m.rest) == 0 {
+		m.tail = l.head
+	}
+	m.rest = binary.AppendUvarint(m.rest, uint64(seq-m.tail))
+	m.tail = seq
 }
 
 // pop takes the first of the fresh list off.
 func (l *lane) pop() {
-	if len(l.rest) == 0 {
-		l.head, l.rest = 0, nil
-		return
+	if l.more == nil || len(l.more.rest) == 0 {
+		l.head = 0
+	} else {
+		d, n := binary.Uvarint(l.more.rest)
+		l.head += store.Seq(d)
+		l.more.rest = l.more.rest[n:]
 	}
-	d, n := binary.Uvarint(l.rest)
-	l.head += store.Seq(d)
-	l.rest = l.rest[n:]
+	l.shrink()
+}
+
+func (l *lane) rest() *more {
+	if l.more == nil {
+		l.more = &more{}
+	}
+	return l.more
+}
+
+// shrink lets go of what an only message does not need.
+func (l *lane) shrink() {
+	if l.more != nil && len(l.more.rest) == 0 && len(l.more.back) == 0 {
+		l.more = nil
+	}
+}
+
+func newLanes() *lanes { return &lanes{index: make(map[uint32]uint32)} }
+
+// keepBack puts slot n into the lane's heap, and dropBack takes it out.
+func (q *Queue) keepBack(l *lane, n uint32) {
+	o := q.backHeap(l)
+	o.add(n)
+	l.rest().back = o.items
+}
+
+func (q *Queue) dropBack(l *lane, n uint32) {
+	o := q.backHeap(l)
+	o.take(n)
+	l.rest().back = o.items
+	l.shrink()
+}
+
+// backHeap is the heap of a lane's slots.
+func (q *Queue) backHeap(l *lane) order {
+	o := order{slots: &q.slots, less: byAge, which: 1, items: l.rest().back}
+	if q.settings.Mode == store.FIFO {
+		o.less = bySeq
+	}
+	return o
 }
 
 // lanes of one queue. Numbers of lanes are their places in list.
@@ -371,10 +411,10 @@ func (q *Queue) first(l *lane) (seq store.Seq, slot uint32, touched bool) {
 	for l.head != 0 && q.cols.kind(l.head) != fresh {
 		l.pop()
 	}
-	if len(l.back) == 0 {
+	if l.more == nil || len(l.more.back) == 0 {
 		return l.head, 0, false
 	}
-	n := l.back[0]
+	n := l.more.back[0]
 	s := &q.slots.slab[n]
 	if l.head == 0 || q.settings.Mode == store.FIFO && s.seq < l.head {
 		return s.seq, n, true

@@ -197,9 +197,7 @@ func (q *Queue) leave(n uint32) {
 	case ready:
 		q.back.take(n)
 		if l := q.lane(s.seq); l != nil {
-			o := q.backHeap(l)
-			o.take(n)
-			l.back = o.items
+			q.dropBack(l, n)
 		}
 	case dead:
 		q.deadBytes -= int64(q.Size(s.seq))
@@ -221,9 +219,7 @@ func (q *Queue) setReady(n uint32, at Millis) {
 	s.state = ready
 	q.back.add(n)
 	if l := q.lane(s.seq); l != nil {
-		o := q.backHeap(l)
-		o.add(n)
-		l.back = o.items
+		q.keepBack(l, n)
 	}
 	q.enter(s.seq, ready)
 	q.endanger(s.seq)
@@ -396,10 +392,7 @@ func (q *Queue) enterSlot(seq store.Seq) {
 	n, _ := q.slots.find(seq)
 	s := &q.slots.slab[n]
 	if s.state == ready {
-		l := q.lane(seq)
-		o := q.backHeap(l)
-		o.add(n)
-		l.back = o.items
+		q.keepBack(q.lane(seq), n)
 	}
 	q.enter(seq, s.state)
 }

@@ -3,6 +3,7 @@ package model
 import (
 	"bytes"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/dabba-mq/dabba/store"
@@ -10,16 +11,21 @@ import (
 
 // recent remembers, for a while, under which key a message was accepted. Keys are kept by the time they were added, in
 // buckets of an eighth of the window, so that forgetting them is dropping a bucket and no key needs a place in a second
-// order: about 40 bytes each.
+// order. What is remembered is relative to the bucket: about 40 bytes a key, where nothing in it is a pointer.
 type recent struct {
-	buckets []bucket // by rising end
+	buckets []bucket
 }
 
 type bucket struct {
-	slot, width int64 // which stretch of time this is
-	ends        Millis
-	keys        map[store.DedupKey]first
+	slot, width int64 // which stretch of time this is; width 0 for what a snapshot remembered
+	start       Millis
+	base        store.Seq
+	ends        Millis // of the last one
+	keys        map[store.DedupKey]offset
 }
+
+// offset is a first relative to its bucket.
+type offset struct{ seq, ends uint32 }
 
 // first is the message that was accepted, and until when that is remembered.
 type first struct {
@@ -27,10 +33,27 @@ type first struct {
 	ends Millis
 }
 
+func (b *bucket) first(o offset) first {
+	return first{b.base + store.Seq(o.seq), b.start + Millis(o.ends)}
+}
+
+// holds says whether a first can be written relative to the bucket.
+func (b *bucket) holds(f first) bool {
+	return f.seq >= b.base && f.seq-b.base <= math.MaxUint32 && f.ends >= b.start && f.ends-b.start <= math.MaxUint32
+}
+
+func (b *bucket) add(key store.DedupKey, f first) {
+	b.keys[key] = offset{uint32(f.seq - b.base), uint32(f.ends - b.start)}
+	b.ends = max(b.ends, f.ends)
+}
+
 func (r *recent) find(key store.DedupKey, now Millis) (store.Seq, bool) {
 	for i := len(r.buckets) - 1; i >= 0; i-- {
-		if f, ok := r.buckets[i].keys[key]; ok && f.ends > now {
-			return f.seq, true
+		b := &r.buckets[i]
+		if o, ok := b.keys[key]; ok {
+			if f := b.first(o); f.ends > now {
+				return f.seq, true
+			}
 		}
 	}
 	return 0, false
@@ -38,16 +61,20 @@ func (r *recent) find(key store.DedupKey, now Millis) (store.Seq, bool) {
 
 func (r *recent) add(now Millis, key store.DedupKey, seq store.Seq, window Millis) {
 	width := max(int64(window)/8, 1)
-	slot := int64(now) / width
-	f := first{seq, now + window}
-	for i := range r.buckets {
-		if b := &r.buckets[i]; b.slot == slot && b.width == width {
-			b.keys[key] = f
-			b.ends = max(b.ends, f.ends)
+	r.put(key, first{seq, now + window}, bucket{slot: int64(now) / width, width: width, start: now, base: seq})
+}
+
+// put adds to the bucket of that stretch of time.
+func (r *recent) put(key store.DedupKey, f first, like bucket) {
+	for i := len(r.buckets) - 1; i >= 0; i-- {
+		if b := &r.buckets[i]; b.slot == like.slot && b.width == like.width && b.holds(f) {
+			b.add(key, f)
 			return
 		}
 	}
-	r.buckets = append(r.buckets, bucket{slot, width, f.ends, map[store.DedupKey]first{key: f}})
+	like.keys = make(map[store.DedupKey]offset)
+	like.add(key, f)
+	r.buckets = append(r.buckets, like)
 }
 
 // expire drops the buckets in which all has ended.
@@ -72,21 +99,18 @@ func (r *recent) freeze(now Millis) recent {
 	return f
 }
 
-// restore adds what a snapshot remembered to a bucket that nothing is added to later.
+// restore adds what a snapshot remembered, to buckets that nothing is added to later.
 func (r *recent) restore(key store.DedupKey, f first) {
-	if len(r.buckets) == 0 {
-		r.buckets = []bucket{{keys: make(map[store.DedupKey]first)}}
-	}
-	b := &r.buckets[0]
-	b.keys[key] = f
-	b.ends = max(b.ends, f.ends)
+	const reach = 1 << 31
+	r.put(key, f, bucket{base: f.seq - min(f.seq, reach), start: f.ends - reach})
 }
 
 // list returns what is remembered past now, by key.
 func (r *recent) list(now Millis) (keys []store.DedupKey, firsts []first) {
 	all := make(map[store.DedupKey]first)
 	for _, b := range r.buckets {
-		for key, f := range b.keys {
+		for key, o := range b.keys {
+			f := b.first(o)
 			if f.ends > now && f.ends > all[key].ends {
 				all[key] = f
 			}
