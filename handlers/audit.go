@@ -7,8 +7,8 @@ import (
 	"github.com/dabba-mq/dabba/engine"
 )
 
-// Audit gives the events with those of redrives set, which write a structured line to the log each: who asked for one,
-// each batch it moved, how it ended and who ended it.
+// Audit gives the events with those set that are for the log, a structured line each. Of redrives: who asked for one, each
+// batch it moved, how it ended and who ended it. Of schedules: which fire times were missed, and why.
 func Audit(log *slog.Logger, events engine.Events) engine.Events {
 	// The log is no request's: what is done in the background outlives the request that asked for it.
 	line := func(text string, attrs ...slog.Attr) {
@@ -38,6 +38,14 @@ func Audit(log *slog.Logger, events engine.Events) engine.Events {
 			attrs = append(attrs, slog.Any("ids", idTexts(m.IDs)))
 		}
 		line("redrive moved messages", attrs...)
+	}
+	count := events.ScheduleFailed
+	events.ScheduleFailed = func(q engine.Ref, name string, err error) {
+		log.LogAttrs(context.Background(), slog.LevelWarn, "schedule failed", //nolint:forbidigo // see above
+			slog.String("tenant", q.Tenant), slog.String("queue", q.Name), slog.String("schedule", name), slog.Any("error", err))
+		if count != nil {
+			count(q, name, err)
+		}
 	}
 	return events
 }

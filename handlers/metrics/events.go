@@ -28,25 +28,27 @@ const (
 	expired
 	removed
 	janitorFailures
+	scheduleFailures
 )
 
 // counterNames are the names and meanings of the counters on the wire.
 var counterNames = [...]struct{ name, help string }{
-	sent:            {"dabba_messages_sent_total", "Messages accepted."},
-	sentBytes:       {"dabba_sent_bytes_total", "Bytes of bodies and attributes accepted."},
-	duplicates:      {"dabba_duplicate_sends_total", "Sends answered from the memory of their idempotency key."},
-	received:        {"dabba_messages_received_total", "Messages leased."},
-	receivedBytes:   {"dabba_received_bytes_total", "Bytes of bodies and attributes handed out."},
-	undone:          {"dabba_messages_undone_total", "Deliveries taken back uncounted, since the client had hung up."},
-	acked:           {"dabba_messages_acked_total", "Messages acked."},
-	nacked:          {"dabba_messages_nacked_total", "Messages given back."},
-	extended:        {"dabba_leases_extended_total", "Leases extended."},
-	leaseLost:       {"dabba_leases_lost_total", "Acks, nacks and extends refused, since the lease was lost."},
-	died:            {"dabba_messages_died_total", "Messages found dead."},
-	deadLettered:    {"dabba_messages_dead_lettered_total", "Dead messages moved to their dead-letter queue."},
-	expired:         {"dabba_messages_expired_total", "Messages removed by retention."},
-	removed:         {"dabba_messages_removed_total", "Messages removed, skipped or purged by someone who looks after the queue."},
-	janitorFailures: {"dabba_janitor_failures_total", "Failures of work in the background, which is tried again."},
+	sent:             {"dabba_messages_sent_total", "Messages accepted."},
+	sentBytes:        {"dabba_sent_bytes_total", "Bytes of bodies and attributes accepted."},
+	duplicates:       {"dabba_duplicate_sends_total", "Sends answered from the memory of their idempotency key."},
+	received:         {"dabba_messages_received_total", "Messages leased."},
+	receivedBytes:    {"dabba_received_bytes_total", "Bytes of bodies and attributes handed out."},
+	undone:           {"dabba_messages_undone_total", "Deliveries taken back uncounted, since the client had hung up."},
+	acked:            {"dabba_messages_acked_total", "Messages acked."},
+	nacked:           {"dabba_messages_nacked_total", "Messages given back."},
+	extended:         {"dabba_leases_extended_total", "Leases extended."},
+	leaseLost:        {"dabba_leases_lost_total", "Acks, nacks and extends refused, since the lease was lost."},
+	died:             {"dabba_messages_died_total", "Messages found dead."},
+	deadLettered:     {"dabba_messages_dead_lettered_total", "Dead messages moved to their dead-letter queue."},
+	expired:          {"dabba_messages_expired_total", "Messages removed by retention."},
+	removed:          {"dabba_messages_removed_total", "Messages removed, skipped or purged by someone who looks after the queue."},
+	janitorFailures:  {"dabba_janitor_failures_total", "Failures of work in the background, which is tried again."},
+	scheduleFailures: {"dabba_schedule_failures_total", "Fire times of schedules missed, and failures of looking at a schedule."},
 }
 
 // Events are the functions to open the engine with.
@@ -78,6 +80,11 @@ func (m *Metrics) Events() engine.Events {
 		Waiting:       func(delta int) { m.waiting.Add(int64(delta)) },
 		Deleted:       m.forget,
 		JanitorFailed: func(q engine.Ref, _ error) { m.of(q)[janitorFailures].Add(1) },
+		ScheduleFailed: func(q engine.Ref, _ string, _ error) {
+			if q != (engine.Ref{}) {
+				m.of(q)[scheduleFailures].Add(1)
+			}
+		},
 	}
 }
 

@@ -68,6 +68,8 @@ func TestEventsAreCountedByQueue(t *testing.T) {
 	e.Waiting(+1)
 	e.Waiting(-1)
 	e.JanitorFailed(orders, errors.New("disk"))
+	e.ScheduleFailed(orders, "nightly", errors.New("full"))
+	e.ScheduleFailed(engine.Ref{}, "", errors.New("disk")) // about all of them
 	m.Fsync(3 * time.Millisecond)
 
 	wantLines(t, m,
@@ -87,6 +89,7 @@ func TestEventsAreCountedByQueue(t *testing.T) {
 		`dabba_messages_expired_total{queue="orders"} 9`,
 		`dabba_messages_removed_total{queue="orders"} 10`,
 		`dabba_janitor_failures_total{queue="orders"} 1`,
+		`dabba_schedule_failures_total{queue="orders"} 1`,
 		`dabba_waiting_receives 1`,
 		`dabba_fsync_seconds_count 1`,
 		`dabba_fsync_seconds_bucket{le="0.0032"} 1`,
