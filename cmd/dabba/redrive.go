@@ -168,6 +168,9 @@ func (o *redriveOptions) call(ctx context.Context, c *client, key string, answer
 		"to": "to", "ids": "id", "rate": "rate", "filter.state": "state", "filter.contains": "contains",
 		"filter.older_than": "older-than", "filter": "attribute",
 	}
+	for i := range o.ids {
+		blamed[fmt.Sprintf("ids[%d]", i)] = "id"
+	}
 	if a, ok := errors.AsType[*answerError](err); ok && a.Code == "not_found" && a.Field == "to" {
 		return adviseOnQueue(o.to, err)
 	}
