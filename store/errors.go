@@ -13,8 +13,12 @@ var (
 	ErrKeyReused = errors.New("idempotency key reused with different content")
 	// ErrNotFound: no such key.
 	ErrNotFound = errors.New("key not found")
-	// ErrConflict: the key's revision is not the expected one.
-	ErrConflict = errors.New("revision conflict")
+	// ErrConflict: the key's revision, or the partition's end, is not the expected one.
+	ErrConflict = errors.New("not what was expected")
+	// ErrTrimmed: the offset is below the first record that is left.
+	ErrTrimmed = errors.New("offset was trimmed")
+	// ErrOutOfRange: the offset is beyond the end of the partition.
+	ErrOutOfRange = errors.New("offset is out of range")
 	// ErrTooLarge: one call carries more than the store can write as one record.
 	ErrTooLarge = errors.New("too large for one record")
 	// ErrFull: no room; nothing was changed; retry after space was freed.

@@ -7,6 +7,8 @@ import "context"
 type Store interface {
 	Queues
 	QueueAdmin
+	Log
+	LogAdmin
 	KV
 
 	// Watch registers the one function that is told when messages of a queue may have become ready through a call (a

@@ -29,8 +29,11 @@ type Store struct {
 	mu     sync.Mutex
 	queues map[store.QueueID]*queue
 	kv     *model.KV
+	logs   map[store.LogID]*log
 	notify func(store.QueueID)
 	closed bool
+
+	notifyLog func(store.LogID, uint32)
 }
 
 type queue struct {
@@ -53,7 +56,10 @@ func New(o Options) *Store {
 		clock:  model.NewClock(o.Now, 0),
 		queues: make(map[store.QueueID]*queue),
 		kv:     model.NewKV(),
+		logs:   make(map[store.LogID]*log),
 		notify: func(store.QueueID) {},
+
+		notifyLog: func(store.LogID, uint32) {},
 	}
 }
 

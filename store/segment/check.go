@@ -30,7 +30,7 @@ type RecordInfo struct {
 	LSN    uint64 `json:"lsn"`
 	Size   uint32 `json:"size"`
 	Type   string `json:"type"`
-	// Queue is the generation in hexadecimal, empty if the record is of none or of all.
+	// Queue is the generation of the queue or log in hexadecimal, empty if the record is of none or of all.
 	Queue string `json:"queue,omitempty"`
 	// What says what the record did.
 	What string `json:"what"`
@@ -43,6 +43,8 @@ type Report struct {
 	Files      []FileReport
 	// Queues are in the order of their ids.
 	Queues []QueueReport
+	// Logs are in the order of their ids.
+	Logs []LogReport
 	// Pairs are those of the key-value part, in the order of their keys.
 	Pairs []store.Pair
 	// Problems are sentences about what is damaged; none means that the folder is sound.
@@ -58,7 +60,7 @@ type FileReport struct {
 	Merged  bool   `json:"merged"`
 	// Torn is the number of bytes of an unfinished write at the end: the next start cuts them off.
 	Torn int64 `json:"torn"`
-	// Live counts the messages in it that are still in a queue.
+	// Live counts the messages in it that are still in a queue, and the records that are still in a log.
 	Live int64 `json:"live"`
 }
 
@@ -87,7 +89,7 @@ func Check(o CheckOptions) (r Report, err error) {
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	r.Problems = []string{}
-	c := checking{o: o, report: &r, found: make(map[extentKey]int64)}
+	c := checking{o: o, report: &r, found: make(map[extentKey]int64), records: make(map[recordsKey]int64)}
 	c.load()
 	if err := c.scanAll(); err != nil {
 		return Report{}, fmt.Errorf("check %s: %w", o.Dir, err)
@@ -104,6 +106,8 @@ type checking struct {
 	replay bool // the state could be loaded: records are applied to it
 	next   uint32
 	found  map[extentKey]int64
+	// records are those of logs that were found.
+	records map[recordsKey]int64
 }
 
 // extentKey names the part of a queue that lies in one file.
@@ -118,7 +122,7 @@ func (c *checking) problem(err error) {
 
 // load reads the published checkpoint.
 func (c *checking) load() {
-	s := &Store{o: Options{Dir: c.o.Dir, fs: c.o.fs}, queues: make(map[store.QueueID]*queue)}
+	s := &Store{o: Options{Dir: c.o.Dir, fs: c.o.fs}, queues: make(map[store.QueueID]*queue), logs: make(map[store.LogID]*log)}
 	s.kv.state = model.NewKV()
 	c.loader.store = s
 	number, err := current(c.o.fs, c.o.Dir)
@@ -205,7 +209,11 @@ func (c *checking) compare() {
 	for i := range c.report.Files {
 		f := &c.report.Files[i]
 		_, err := journal.Scan(c.o.fs, c.o.Dir, f.File, func(_ journal.LSN, _ journal.Position, _ uint32, r record.Record) error {
-			n, err := c.countLive(f.File, r)
+			count := c.countLive
+			if r.Type == typeAppended {
+				count = c.countRecords
+			}
+			n, err := count(f.File, r)
 			f.Live += n
 			return err
 		})
@@ -230,6 +238,7 @@ func (c *checking) compare() {
 		}
 		c.report.Queues = append(c.report.Queues, QueueReport{q.id, q.state.Stats(c.loader.latest)})
 	}
+	c.compareLogs()
 	c.report.Pairs = s.kv.state.List("", "", 1<<30)
 }
 

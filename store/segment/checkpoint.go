@@ -21,7 +21,8 @@ import (
 //	2 pairs   stamp LSN u64 | the key-value part as in model
 //	3 queue   generation u64 | stamp LSN u64 | placed u64 | n u32 | n × extent | the queue as in model
 //	  extent  data file u32 | first u64 | last u64 | live u64 | bytes u64 | end u32 | n u32 | n × { seq u32 | offset u32 }
-//	4 end     number of queues u32
+//	4 end     number of queues u32 | number of logs u32
+//	5 log     see logreplay.go
 const (
 	checkpointMagic   = "DABBACKP"
 	checkpointVersion = 2
@@ -35,6 +36,7 @@ const (
 	sectionPairs
 	sectionQueue
 	sectionEnd
+	sectionLog
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -252,6 +254,18 @@ func (s *Store) writeState(w *sections, st start, sealed []uint32) (needed map[u
 		}
 		count++
 	}
+	logs := uint32(0)
+	for _, l := range s.allLogs() {
+		section, ok := l.freeze(b[:0], needed)
+		if !ok {
+			continue
+		}
+		b = section
+		if err := w.add(sectionLog, b); err != nil {
+			return nil, err
+		}
+		logs++
+	}
 	for _, file := range sealed {
 		if needed[file] {
 			st.Sealed = append(st.Sealed, file)
@@ -260,5 +274,5 @@ func (s *Store) writeState(w *sections, st start, sealed []uint32) (needed map[u
 	if err := w.add(sectionStart, st.encode(nil)); err != nil {
 		return nil, err
 	}
-	return needed, w.add(sectionEnd, binary.LittleEndian.AppendUint32(nil, count))
+	return needed, w.add(sectionEnd, binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, count), logs))
 }

@@ -23,6 +23,11 @@ var typeNames = map[uint8]string{
 	typeRestarted:  "restarted",
 	typeKept:       "kept",
 	typePurged:     "purged",
+
+	typeLogConfigured: "log configured",
+	typeLogDropped:    "log dropped",
+	typeAppended:      "appended",
+	typeTrimmed:       "trimmed",
 }
 
 func generation(id store.QueueID) string {
@@ -92,7 +97,7 @@ func story(r record.Record) (string, error) {
 		k, err := model.DecodeKept(r.Payload)
 		return fmt.Sprintf("message %d of %d bytes", k.Seq, k.Size), err
 	}
-	return "", nil
+	return logStory(r)
 }
 
 func tellConfigured(ev model.Configured) string {

@@ -23,9 +23,10 @@ func FuzzCheckpoint(f *testing.F) {
 	f.Add(sectionQueue, frozen.encode(nil))
 	f.Add(sectionStart, start{}.encode(nil))
 	f.Add(sectionPairs, model.NewKV().Snapshot(make([]byte, 8)))
-	f.Add(sectionEnd, []byte{1, 0, 0, 0})
+	f.Add(sectionEnd, []byte{1, 0, 0, 0, 1, 0, 0, 0})
+	f.Add(sectionLog, logSection(f))
 	f.Fuzz(func(t *testing.T, kind uint8, content []byte) {
-		l := loader{store: &Store{queues: make(map[store.QueueID]*queue)}}
+		l := loader{store: &Store{queues: make(map[store.QueueID]*queue), logs: make(map[store.LogID]*log)}}
 		l.store.kv.state = model.NewKV()
 		if err := l.section(kind, content); err != nil {
 			return
@@ -34,6 +35,10 @@ func FuzzCheckpoint(f *testing.F) {
 			q.state.Stats(2000)
 			q.where.find(1)
 			q.where.usage(make(map[uint32]int64))
+		}
+		for _, l := range l.store.logs {
+			l.state.Sweep(2000)
+			l.raise(model.Trimmed{})
 		}
 	})
 }

@@ -23,7 +23,7 @@ func (s *Store) merge() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("merge: %w", err)
 	}
-	m := merging{store: s, writer: w, copies: make(map[*queue][]*extent)}
+	m := merging{store: s, writer: w, copies: make(map[*where][]*extent)}
 	if err := errors.Join(m.copy(files), m.complete()); err != nil {
 		m.giveUp()
 		return false, errors.Join(fmt.Errorf("merge: %w", err), w.Abort())
@@ -42,8 +42,8 @@ func (s *Store) merge() (bool, error) {
 // sparse chooses the files to merge, those with the least live bytes first.
 func (s *Store) sparse() []uint32 {
 	live := make(map[uint32]int64)
-	for _, q := range s.all() {
-		q.where.usage(live)
+	for _, w := range s.wheres() {
+		w.usage(live)
 	}
 	files := s.journal.Files()
 	first := s.journal.Mark().File
@@ -70,7 +70,7 @@ func (s *Store) sparse() []uint32 {
 type merging struct {
 	store    *Store
 	writer   *journal.Writer
-	copies   map[*queue][]*extent // the extents that are being copied
+	copies   map[*where][]*extent // the extents that are being copied
 	messages int64
 }
 
@@ -86,6 +86,9 @@ func (m *merging) copy(files []uint32) error {
 
 func (m *merging) copyFile(file uint32) error {
 	return m.store.journal.Walk(firstRecord(file), func(lsn journal.LSN, _ journal.Position, r record.Record) (bool, error) {
+		if r.Type == typeAppended {
+			return true, m.copyRecords(file, lsn, r)
+		}
 		first, n, err := holds(r)
 		if err != nil || n == 0 {
 			return err == nil, err
@@ -151,26 +154,31 @@ func (m *merging) begin(q *queue, file uint32, seq store.Seq) *extent {
 		return nil // a copy of it lies elsewhere
 	}
 	e := w.extents[i]
-	if e.merging == nil {
-		e.merging = &copying{}
-		m.copies[q] = append(m.copies[q], e)
-	}
-	c := e.merging
+	c := m.copying(w, e)
 	c.upTo = seq
 	c.live++
 	c.bytes += int64(q.state.Size(seq))
 	return e
 }
 
+// copying is that of an extent. w.mu is held.
+func (m *merging) copying(w *where, e *extent) *copying {
+	if e.merging == nil {
+		e.merging = &copying{}
+		m.copies[w] = append(m.copies[w], e)
+	}
+	return e.merging
+}
+
 // complete checks that all live messages were copied: in a damaged file some cannot be found. It stays as it is then, so
 // that reading them says so.
 func (m *merging) complete() error {
-	for q, extents := range m.copies {
-		q.where.mu.Lock()
+	for w, extents := range m.copies {
+		w.mu.Lock()
 		short := slices.IndexFunc(extents, func(e *extent) bool { return e.merging.live != e.live })
-		q.where.mu.Unlock()
+		w.mu.Unlock()
 		if short >= 0 {
-			return fmt.Errorf("data file %d: messages of queue %d cannot be found: %w", extents[short].file, q.id, store.ErrCorrupt)
+			return fmt.Errorf("data file %d: messages of %s cannot be found: %w", extents[short].file, w.owner, store.ErrCorrupt)
 		}
 	}
 	return nil
@@ -178,8 +186,7 @@ func (m *merging) complete() error {
 
 // swap puts the copies in the places of the originals.
 func (m *merging) swap() {
-	for q, extents := range m.copies {
-		w := &q.where
+	for w, extents := range m.copies {
 		w.mu.Lock()
 		for _, e := range extents {
 			if c := e.merging; !w.dropped {
@@ -194,12 +201,12 @@ func (m *merging) swap() {
 
 // giveUp leaves everything as it was.
 func (m *merging) giveUp() {
-	for q, extents := range m.copies {
-		q.where.mu.Lock()
+	for w, extents := range m.copies {
+		w.mu.Lock()
 		for _, e := range extents {
 			e.merging = nil
 		}
-		q.where.prune()
-		q.where.mu.Unlock()
+		w.prune()
+		w.mu.Unlock()
 	}
 }

@@ -20,7 +20,10 @@ const lockName = "LOCK"
 // Errors wrap [store.ErrLocked] when another process has the folder open, [store.ErrVersion] when it was written by an
 // incompatible version, [store.ErrCorrupt] when what was acknowledged is damaged or missing (see Options.Quarantine).
 func Open(ctx context.Context, o Options) (*Store, error) {
-	s := &Store{o: o, queues: make(map[store.QueueID]*queue), notify: func(store.QueueID) {}}
+	s := &Store{
+		o: o, queues: make(map[store.QueueID]*queue), logs: make(map[store.LogID]*log),
+		notify: func(store.QueueID) {}, notifyLog: func(store.LogID, uint32) {},
+	}
 	s.kv.state = model.NewKV()
 	s.upkeep.init()
 	if s.o.fs == nil {
@@ -81,7 +84,7 @@ func (s *Store) load(ctx context.Context) error {
 		if err := loadCheckpoint(s.fs(), s.o.Dir, published, l.section); err != nil {
 			return err
 		}
-		if l.start.File == 0 || l.queues != len(s.queues) {
+		if l.start.File == 0 || l.queues != len(s.queues) || l.logs != len(s.logs) {
 			return fmt.Errorf("checkpoint %d is not complete: %w", published, store.ErrCorrupt)
 		}
 	}
@@ -124,15 +127,31 @@ func (s *Store) checkFiles() error {
 	for _, f := range s.journal.Files() {
 		have[f.Number] = true
 	}
-	for _, q := range s.all() {
-		extents, _ := q.where.freeze()
+	for _, w := range s.wheres() {
+		extents, _ := w.freeze()
 		for _, e := range extents {
 			if !have[e.file] {
-				return fmt.Errorf("data file %d, which holds %d messages of queue %d, is missing: %w", e.file, e.live, q.id, store.ErrCorrupt)
+				return fmt.Errorf("data file %d, which holds %d messages of %s, is missing: %w", e.file, e.live, w.owner, store.ErrCorrupt)
 			}
 		}
 	}
 	return nil
+}
+
+// wheres lists where the messages of queues and the records of logs are.
+func (s *Store) wheres() []*where {
+	var list []*where
+	for _, q := range s.all() {
+		list = append(list, &q.where)
+	}
+	for _, l := range s.allLogs() {
+		l.mu.Lock()
+		for _, p := range l.parts {
+			list = append(list, &p.where)
+		}
+		l.mu.Unlock()
+	}
+	return list
 }
 
 // restart records, durably, that tokens go on far above those given out before.
@@ -196,6 +215,9 @@ func cutWarning(c journal.Cut) string {
 
 // placed is told by the committer where a record went.
 func (s *Store) placed(_ journal.LSN, pos journal.Position, _ uint32, r record.Record) {
+	if r.Type == typeAppended {
+		s.placeRecords(pos, r)
+	}
 	if r.Type != typeSent && r.Type != typeMoved {
 		return
 	}

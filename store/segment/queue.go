@@ -31,6 +31,7 @@ type sending struct {
 
 func newQueue(id store.QueueID, state *model.Queue) *queue {
 	q := &queue{id: id, state: state}
+	q.where.owner = fmt.Sprintf("queue %x", uint64(id))
 	state.Erased = q.where.erased
 	state.Cleared = func() { q.where.clear(q.state.Next() - 1) }
 	return q

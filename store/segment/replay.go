@@ -15,6 +15,7 @@ type loader struct {
 	store  *Store
 	start  start
 	queues int
+	logs   int
 	latest model.Millis // the highest queue time seen
 }
 
@@ -38,9 +39,16 @@ func (l *loader) section(kind uint8, content []byte) (err error) {
 		}
 		l.store.queues[q.id] = q
 		return nil
+	case sectionLog:
+		known, err := decodeLog(content)
+		if err != nil {
+			return err
+		}
+		l.store.logs[known.id] = known
+		return nil
 	case sectionEnd:
-		if len(content) == 4 {
-			l.queues = int(binary.LittleEndian.Uint32(content))
+		if len(content) == 8 {
+			l.queues, l.logs = int(binary.LittleEndian.Uint32(content)), int(binary.LittleEndian.Uint32(content[4:]))
 		}
 		return nil
 	}
@@ -66,6 +74,9 @@ func (l *loader) replay(lsn journal.LSN, pos journal.Position, r record.Record) 
 }
 
 func (l *loader) apply(lsn journal.LSN, pos journal.Position, r record.Record) error {
+	if done, err := l.applyLog(lsn, pos, r); done {
+		return err
+	}
 	switch r.Type {
 	case typeChanged:
 		return l.changed(lsn, r)

@@ -23,13 +23,15 @@ type Store struct {
 	kv      pairs
 	space   space
 
-	// mu guards the map and dropped.
+	// mu guards the maps and dropped.
 	mu      sync.RWMutex
 	queues  map[store.QueueID]*queue
+	logs    map[store.LogID]*log
 	dropped journal.LSN // of the last drop
 
-	notify func(store.QueueID)
-	upkeep upkeep
+	notify    func(store.QueueID)
+	notifyLog func(store.LogID, uint32)
+	upkeep    upkeep
 
 	closed    atomic.Bool // no new calls
 	closeOnce sync.Once

@@ -23,6 +23,10 @@ type where struct {
 	early map[store.Seq]uint32
 	// cleared is the highest sequence of messages that all left at once: those whose place comes late are not live.
 	cleared store.Seq
+	// floor is, for a partition of a log, the lowest sequence that is left; 0 for a queue.
+	floor store.Seq
+	// owner names it for people.
+	owner string
 	// dropped is set when the queue is gone: places that come late are of no interest.
 	dropped bool
 }
@@ -58,6 +62,11 @@ type copying struct {
 func (w *where) place(pos journal.Position, first store.Seq, n int, live, bytes int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.placeLocked(pos, first, n, live, bytes)
+}
+
+// placeLocked is place with w.mu held.
+func (w *where) placeLocked(pos journal.Position, first store.Seq, n int, live, bytes int64) {
 	last := first + store.Seq(n) - 1
 	if w.dropped || last <= w.placed {
 		return

@@ -69,6 +69,9 @@ func Run(t *testing.T, h Harness) {
 		{name: "scan", cases: scanCases, restful: true},
 		{name: "lookup", cases: lookupCases, restful: true},
 		{name: "groups", cases: groupsCases, restful: true},
+		{name: "log", cases: logCases},
+		{name: "log at once", cases: logBusyCases},
+		{name: "log reopen", cases: logReopenCases, reopens: true},
 	} {
 		if g.reopens && h.Reopen == nil || g.busy && h.lone {
 			continue

@@ -19,6 +19,7 @@ import (
 type plain struct {
 	clock    *Clock
 	queues   map[store.QueueID]*plainQueue
+	logs     map[store.LogID]*plainLog
 	keys     map[string]store.Pair
 	revision store.Revision
 }
@@ -62,7 +63,7 @@ type plainGroup struct {
 var _ store.Store = (*plain)(nil)
 
 func newPlain(c *Clock) *plain {
-	return &plain{clock: c, queues: make(map[store.QueueID]*plainQueue), keys: make(map[string]store.Pair)}
+	return &plain{clock: c, queues: make(map[store.QueueID]*plainQueue), logs: make(map[store.LogID]*plainLog), keys: make(map[string]store.Pair)}
 }
 
 func (s *plain) Watch(func(store.QueueID)) {}
