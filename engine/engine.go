@@ -33,6 +33,7 @@ type Engine struct {
 	store   store.Store
 	events  Events
 	catalog catalog
+	topics  topics
 	ids     idCipher
 	stamps  receiptCipher
 	random  random
@@ -57,6 +58,7 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	}
 	e := &Engine{store: s, events: o.Events, clock: newClock(o.Now), node: o.Node}
 	e.catalog.init()
+	e.topics.init()
 	e.janitor.init()
 	e.tasks.init()
 	wall := o.Wall
@@ -71,7 +73,8 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 		return nil, fmt.Errorf("load the engine's secret: %w", err)
 	}
 	s.Watch(e.notify)
-	if err := e.reconcile(ctx); err != nil {
+	s.WatchLogs(e.notifyTopic)
+	if err := errors.Join(e.reconcile(ctx), e.reconcileTopics(ctx)); err != nil {
 		return nil, fmt.Errorf("load the catalog: %w", err)
 	}
 	own, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -80,6 +83,7 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	e.running.Go(func() { e.runJanitor(own) })
 	e.running.Go(func() { e.runTasks(own) })
 	e.running.Go(func() { e.runSchedules(own) })
+	e.running.Go(func() { e.runTopics(own) })
 	return e, nil
 }
 
@@ -89,6 +93,11 @@ func (e *Engine) Drain() {
 	for q := range e.catalog.all() {
 		q.line.dismissAll()
 		q.room.dismissAll()
+	}
+	for t := range e.topics.all() {
+		for _, l := range t.setup.Load().lines {
+			l.dismissAll()
+		}
 	}
 }
 

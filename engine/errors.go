@@ -21,6 +21,8 @@ const (
 	CodeConflict             Code = "conflict"
 	CodeLeaseLost            Code = "lease_lost"
 	CodeReceiptInvalid       Code = "receipt_invalid"
+	CodeOffsetTrimmed        Code = "offset_trimmed"
+	CodeOffsetOutOfRange     Code = "offset_out_of_range"
 	CodeTooLarge             Code = "too_large"
 	CodeQueueFull            Code = "queue_full"
 	CodePaused               Code = "paused"
@@ -51,6 +53,8 @@ type Error struct {
 	Outcome Outcome
 	// RetryAfter is set when repeating later may help.
 	RetryAfter time.Duration
+	// Bounds are those of the partition, for an offset that does not fit.
+	Bounds *PartitionBounds
 
 	cause error
 }

@@ -29,6 +29,9 @@ type Events struct {
 	Expired func(q Ref, messages int)
 	// Removed: messages were removed by someone who looks after the queue, not by their consumer.
 	Removed func(q Ref, messages int)
+	// Produced: records were appended to a topic, Read: they were read, with the bytes of keys, values and headers; empty
+	// reads report 0.
+	Produced, Read func(t Ref, records int, bytes int64)
 	// Waiting: receives began (+1) or ended (-1) to wait.
 	Waiting func(delta int)
 	// Configured and Deleted: the catalog changed.

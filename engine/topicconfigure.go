@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+// PutTopic creates the topic or replaces its configuration; created says which. Fewer partitions than it has are a
+// conflict.
+func (e *Engine) PutTopic(ctx context.Context, ref Ref, cfg TopicConfig, only Condition) (shown Topic, created bool, err error) {
+	if err := validTopic(ref); err != nil {
+		return Topic{}, false, err
+	}
+	t, created, err := e.replaceTopic(ctx, ref, cfg, only)
+	if err != nil {
+		return Topic{}, false, err
+	}
+	shown, err = e.showTopic(ctx, t)
+	return shown, created, err
+}
+
+func (e *Engine) replaceTopic(ctx context.Context, ref Ref, cfg TopicConfig, only Condition) (*topic, bool, error) {
+	release, err := e.catalog.turn(ctx, ref)
+	if err != nil {
+		return nil, false, err
+	}
+	defer release()
+	for {
+		was, err := e.readTopic(ctx, ref)
+		if err != nil {
+			return nil, false, fromStore(err)
+		}
+		t, err := e.tryReplaceTopic(ctx, ref, was, cfg, only)
+		if errors.Is(err, store.ErrConflict) {
+			continue // another node changed it since
+		}
+		return t, was == nil, err
+	}
+}
+
+// tryReplaceTopic writes the catalog first and the store's settings after it. When the second fails the next call on the
+// topic repeats it, since the setup with the new revision is refused until then.
+func (e *Engine) tryReplaceTopic(ctx context.Context, ref Ref, was *topicRecord, cfg TopicConfig, only Condition) (*topic, error) {
+	if err := only.ofTopic(was); err != nil {
+		return nil, err
+	}
+	r, err := e.nextTopic(ref, was, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if was == nil || was.config != r.config {
+		value, err := encodeTopic(r.id, r.config)
+		if err != nil {
+			return nil, fromStore(fmt.Errorf("encode the catalog entry of topic %s: %w", ref, err))
+		}
+		r.revision, err = e.store.Put(ctx, topicKey(ref), value, r.revision)
+		if errors.Is(err, store.ErrConflict) {
+			return nil, err
+		}
+		if err != nil {
+			return nil, fromStore(fmt.Errorf("write the catalog entry of topic %s: %w", ref, err))
+		}
+	}
+	t := e.installTopic(ref, r)
+	if err := e.applyTopic(ctx, t); err != nil {
+		half := *fromStore(err)
+		half.Outcome = Unknown
+		return nil, &half
+	}
+	return t, nil
+}
+
+// nextTopic is the record to write; its revision is still that of the present one.
+func (e *Engine) nextTopic(ref Ref, was *topicRecord, cfg TopicConfig) (topicRecord, error) {
+	r := topicRecord{config: cfg}
+	if was != nil {
+		r.id, r.revision = was.id, was.revision
+	}
+	if cfg.Partitions == 0 {
+		r.config.Partitions = 1
+		if was != nil {
+			r.config.Partitions = was.config.Partitions
+		}
+	}
+	if err := r.config.validate(); err != nil {
+		return topicRecord{}, err
+	}
+	if was != nil {
+		if have := was.config.Partitions; r.config.Partitions < have {
+			return topicRecord{}, conflict("partitions",
+				fmt.Sprintf("The topic has %d partitions, whose records would be lost; give %d or more.", have, have))
+		}
+		return r, nil
+	}
+	id, err := e.random.secretNumber()
+	if err != nil {
+		return topicRecord{}, fromStore(fmt.Errorf("choose a generation for topic %s: %w", ref, err))
+	}
+	r.id = store.LogID(id)
+	return r, nil
+}
+
+// ofTopic holds the condition against what is in the catalog, nil for nothing.
+func (c Condition) ofTopic(r *topicRecord) error {
+	if r == nil {
+		return c.of("topic", 0)
+	}
+	return c.of("topic", r.revision)
+}
+
+// of holds the condition against the revision of a thing, 0 for one that does not exist.
+func (c Condition) of(thing string, r store.Revision) error {
+	switch {
+	case c.Absent && r != 0:
+		return conflict("If-None-Match", "The "+thing+" exists already; leave out If-None-Match to change it.")
+	case c.Match == "":
+		return nil
+	case r == 0:
+		return conflict("If-Match", "The "+thing+" does not exist; send no If-Match to create it.")
+	case c.Match != "*" && c.Match != etag(r):
+		return conflict("If-Match", "The "+thing+" was changed since; read it again and repeat.")
+	}
+	return nil
+}
