@@ -41,8 +41,9 @@ func TestTheFormsOfTheDocsWorkAsTheyStand(t *testing.T) {
 	srv.Post("/v1/queues/fair/messages", `{"body":"x"}`).Want(http.StatusOK).Decode(&message)
 	names := strings.NewReplacer(
 		"{q}/groups/{g}", "fair/groups/g", "{q}/messages/id/{id}", "fair/messages/id/"+message.ID,
-		"{q}", "q", "{name}", "nightly",
+		"{q}", "q", "{name}", "nightly", "{t}", "t",
 	)
+	srv.Put("/v1/topics/t", `{"partitions":4}`).Want(http.StatusCreated)
 	sent := 0
 	for path, operations := range document.Paths {
 		for method, op := range operations {

@@ -67,6 +67,17 @@ func routes(c Config) *surface {
 	s.call(http.MethodGet, "/v1/queues/{q}/schedules/{name}", s.api.DescribeSchedule)
 	s.call(http.MethodDelete, "/v1/queues/{q}/schedules/{name}", s.api.DeleteSchedule)
 
+	s.call(http.MethodGet, "/v1/topics", s.api.ListTopics)
+	s.call(http.MethodPut, "/v1/topics/{t}", s.api.CreateTopic)
+	s.call(http.MethodGet, "/v1/topics/{t}", s.api.DescribeTopic)
+	s.call(http.MethodDelete, "/v1/topics/{t}", s.api.DeleteTopic)
+
+	s.call(http.MethodPost, "/v1/topics/{t}/records", s.api.Produce)
+	s.call(http.MethodGet, "/v1/topics/{t}/partitions/{p}/records", s.api.Read)
+	s.call(http.MethodDelete, "/v1/topics/{t}/partitions/{p}/records", s.api.Trim)
+	s.call(http.MethodPut, "/v1/topics/{t}/offsets/{name}", s.api.Commit)
+	s.call(http.MethodGet, "/v1/topics/{t}/offsets/{name}", s.api.Committed)
+
 	if !c.SeparateAdmin {
 		s.call(http.MethodGet, "/metrics", s.metrics)
 	}

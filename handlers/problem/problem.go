@@ -33,6 +33,8 @@ type Problem struct {
 	Outcome engine.Outcome
 	// RetryAfter is shown for 429, 503 and 507 and is at least one second there.
 	RetryAfter time.Duration
+	// Bounds are those of the partition, for an offset that does not fit.
+	Bounds *engine.PartitionBounds
 	// Challenge is the WWW-Authenticate header of a 401.
 	Challenge string
 }
@@ -51,6 +53,9 @@ type Document struct {
 	RequestID string `json:"request_id" validate:"required"`
 	// What became of the change: not_applied is safe to repeat, unknown only with the same idempotency key.
 	Outcome engine.Outcome `json:"outcome" validate:"required" swaggertype:"string" enums:"not_applied,applied,unknown" example:"not_applied"`
+	// Where the partition begins and ends, for an offset that does not fit.
+	FirstOffset   *uint64 `json:"first_offset,omitempty" example:"100"`
+	HighWatermark *uint64 `json:"high_watermark,omitempty" example:"250"`
 }
 
 // Write answers with p. The request id is the one already set on the answer's headers. It reports nothing: a
@@ -60,8 +65,7 @@ func Write(w http.ResponseWriter, p Problem) {
 		p.Outcome = engine.NotApplied
 	}
 	header := w.Header()
-	// A detail may quote what a client sent, and that need not have been valid UTF-8.
-	content, err := json.Marshal(Document{
+	document := Document{
 		Type:      typePrefix + string(p.Code),
 		Title:     title(p.Status),
 		Status:    p.Status,
@@ -70,7 +74,12 @@ func Write(w http.ResponseWriter, p Problem) {
 		Field:     p.Field,
 		RequestID: header.Get("X-Request-Id"),
 		Outcome:   p.Outcome,
-	}, jsontext.AllowInvalidUTF8(true))
+	}
+	if p.Bounds != nil {
+		document.FirstOffset, document.HighWatermark = &p.Bounds.FirstOffset, &p.Bounds.HighWatermark
+	}
+	// A detail may quote what a client sent, and that need not have been valid UTF-8.
+	content, err := json.Marshal(document, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		panic("problem: a struct of strings does not encode: " + err.Error())
 	}

@@ -17,6 +17,7 @@ var bounded = json.WithUnmarshalers(json.JoinUnmarshalers(
 	boundedList[NewMessage](),
 	boundedList[NackItem](),
 	boundedList[ExtendItem](),
+	boundedList[NewRecord](),
 	json.UnmarshalFromFunc(boundedMap),
 ))
 

@@ -23,6 +23,8 @@ var statuses = map[engine.Code]int{
 	engine.CodeAlreadyExists:        http.StatusConflict,
 	engine.CodeConflict:             http.StatusConflict,
 	engine.CodeLeaseLost:            http.StatusConflict,
+	engine.CodeOffsetTrimmed:        http.StatusGone,
+	engine.CodeOffsetOutOfRange:     http.StatusRequestedRangeNotSatisfiable,
 	engine.CodeTooLarge:             http.StatusRequestEntityTooLarge,
 	engine.CodeQueueFull:            http.StatusTooManyRequests,
 	engine.CodePaused:               http.StatusTooManyRequests,
@@ -57,6 +59,7 @@ func (a *API) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 		Field:      e.Field,
 		Outcome:    e.Outcome,
 		RetryAfter: e.RetryAfter,
+		Bounds:     e.Bounds,
 	})
 }
 

@@ -201,7 +201,7 @@ func TestWhatIsPlannedSaysSo(t *testing.T) {
 		srv.Post(path, body).Want(http.StatusBadRequest).Has(`"unknown_field"`).Has(notYet)
 	}
 	srv.Post("/v1/queues/q/messages", `{"messages":[{"body":"x","transaction":"t"}]}`).Want(http.StatusBadRequest).Has(`"messages[0].transaction"`).Has(notYet)
-	for _, path := range []string{"/v1/topics", "/v1/topics/t/records", "/v1/transactions", "/console/"} {
+	for _, path := range []string{"/v1/topics/t/groups/g/fetch", "/v1/topics/t/compact", "/v1/transactions", "/console/"} {
 		srv.Post(path, "").Refused(http.StatusNotFound, "not_found", "").Has(notYet)
 	}
 	srv.Post("/v1/queues/q/purges", "").Refused(http.StatusNotFound, "not_found", "").Has("nothing at this path")

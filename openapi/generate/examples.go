@@ -25,6 +25,9 @@ var examples = map[string]node{
 	"patchMessage":    {"delay": "30s"},
 	"deadLetterGroup": {"reason": "customer is gone"},
 	"putSchedule":     {"cron": "30 8 * * 1-5", "tz": "Europe/Berlin", "message": node{"body": "good morning"}},
+	"putTopic":        {"partitions": 4},
+	"produce":         {"records": []any{node{"key": "user-7", "value": "hello"}}},
+	"putOffsets":      {"offsets": node{"0": 124}},
 }
 
 // content is a body's forms in the order in which a page should offer them, which that of their names is not.
