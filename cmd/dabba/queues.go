@@ -206,6 +206,7 @@ type createOptions struct {
 	visibility, delay, retention, wait span
 	maxReceives                        uint32
 	deadLetter                         string
+	fifo                               bool
 	config                             string
 	replace                            bool
 }
@@ -217,6 +218,7 @@ func newQueuesCreate(p program, o *queuesOptions) *cobra.Command {
 		Short: "Create a queue",
 		Example: `  dabba queues create orders
   dabba queues create orders --visibility 2m --max-receives 5 --dead-letter orders-dead
+  dabba queues create orders.fifo --fifo
   echo '{"retry":{"policy":"fixed","base":"10s"}}' | dabba queues create orders --settings -`,
 		Args: one("the name of a queue"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -251,6 +253,7 @@ func newQueuesCreate(p program, o *queuesOptions) *cobra.Command {
 	f.Var(&create.wait, "wait", "how long a receive waits for messages")
 	f.Uint32Var(&create.maxReceives, "max-receives", 0, "deliveries after which a message is dead (0: no limit)")
 	f.StringVar(&create.deadLetter, "dead-letter", "", "`queue` that takes dead messages")
+	f.BoolVar(&create.fifo, "fifo", false, "keep the order of each group; the name ends in .fifo")
 	f.StringVar(&create.config, "settings", "", "`file` with all settings as JSON, - for standard input; the other flags change them")
 	f.BoolVar(&create.replace, "replace", false, "if the queue exists, replace its settings")
 	return cmd
@@ -273,6 +276,9 @@ func (o *createOptions) explain(name string, err error) error {
 	}
 	if o.deadLetter != "" {
 		given["dead_letter.queue"] = "dead-letter"
+	}
+	if o.fifo {
+		given["fifo"] = "fifo"
 	}
 	err = given.blame(err)
 	if a, ok := errors.AsType[*answerError](err); ok && !isUsage(err) && !strings.Contains(a.Detail, a.Field) {
@@ -313,6 +319,9 @@ func (o *createOptions) settings(p program) (map[string]any, error) {
 	}
 	if o.deadLetter != "" {
 		inner(config, "dead_letter")["queue"] = o.deadLetter
+	}
+	if o.fifo {
+		config["fifo"] = true
 	}
 	return config, nil
 }

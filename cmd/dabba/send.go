@@ -29,7 +29,10 @@ const (
 type sendOptions struct {
 	client     clientOptions
 	queue      string
-	delay      span
+	delay, ttl span
+	group      string
+	dedupID    string
+	priority   int
 	attributes map[string]string
 	lines      bool
 }
@@ -44,6 +47,7 @@ each file). Messages are sent in batches, in order; a batch that fails is repeat
 that nothing is sent twice.`,
 		Example: `  echo hello | dabba send --queue orders
   dabba send --queue photos *.jpg
+  echo paid | dabba send --queue orders.fifo --group customer-42 --dedup-id payment-1234
   dabba send --queue orders --lines orders.ndjson`,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			c, err := o.client.client(p, cmd)
@@ -60,6 +64,10 @@ that nothing is sent twice.`,
 	f := cmd.Flags()
 	f.StringVar(&o.queue, "queue", "", "`name` of the queue")
 	f.Var(&o.delay, "delay", "hold the messages back for this long, like 30s")
+	f.Var(&o.ttl, "ttl", "deliver the messages for this long only, like 1h")
+	f.StringVar(&o.group, "group", "", "`name` of the group they belong to, whose order a FIFO queue keeps")
+	f.StringVar(&o.dedupID, "dedup-id", "", "`id` that makes them duplicates of an earlier message with it, and of one another")
+	f.IntVar(&o.priority, "priority", 0, "from 0 to 9, which comes first, for a queue with priorities")
 	f.StringToStringVar(&o.attributes, "attribute", nil, "`name=value` to send with each message; may be repeated")
 	f.BoolVar(&o.lines, "lines", false, "each line of each file is a message, not each file")
 	return cmd
@@ -71,6 +79,10 @@ type outgoing struct {
 	BodyBase64 []byte            `json:"body_base64,omitzero"`
 	Attributes map[string]string `json:"attributes,omitzero"`
 	Delay      string            `json:"delay,omitzero"`
+	TTL        string            `json:"ttl,omitzero"`
+	Group      string            `json:"group,omitzero"`
+	DedupID    string            `json:"dedup_id,omitzero"`
+	Priority   int               `json:"priority,omitzero"`
 
 	// where it came from, to name it in an error
 	origin string
@@ -78,7 +90,11 @@ type outgoing struct {
 }
 
 func (o *sendOptions) message(body []byte, origin string) outgoing {
-	m := outgoing{Attributes: o.attributes, Delay: o.delay.text, origin: origin, size: len(body)}
+	m := outgoing{
+		Attributes: o.attributes, Delay: o.delay.text, TTL: o.ttl.text,
+		Group: o.group, DedupID: o.dedupID, Priority: o.priority,
+		origin: origin, size: len(body),
+	}
 	if utf8.Valid(body) {
 		m.Body = new(string(body))
 	} else {
@@ -110,7 +126,7 @@ func (o *sendOptions) run(ctx context.Context, p program, c *client, files []str
 	if err == nil && s.batches == 0 {
 		err = s.queueExists(ctx)
 	}
-	fmt.Fprintf(p.errOut, "%s sent to %s\n", counted(s.sent, "message"), o.queue)
+	fmt.Fprintf(p.errOut, "%s sent to %s%s\n", counted(s.sent, "message"), o.queue, s.unsent())
 	switch {
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("interrupted after %s", counted(s.sent, "message"))
@@ -193,7 +209,9 @@ func put(ctx context.Context, out chan<- outgoing, m outgoing) error {
 }
 
 // sendFlags are behind fields of every message.
-var sendFlags = flagsOf{"delay": "delay", "attributes": "attribute"}
+var sendFlags = flagsOf{
+	"delay": "delay", "ttl": "ttl", "group": "group", "dedup_id": "dedup-id", "priority": "priority", "attributes": "attribute",
+}
 
 // sender sends batches, one after the other, so that the order is kept.
 type sender struct {
@@ -205,6 +223,20 @@ type sender struct {
 	run           string
 	batches       int
 	sent, refused int
+	// duplicates were sent before, and a full queue passed over what was dropped; neither is a mistake.
+	duplicates, dropped int
+}
+
+// unsent says what else became of messages.
+func (s *sender) unsent() string {
+	text := ""
+	if s.duplicates > 0 {
+		text += fmt.Sprintf(", %s left out", counted(s.duplicates, "duplicate"))
+	}
+	if s.dropped > 0 {
+		text += fmt.Sprintf(", %s dropped, since the queue is full", counted(s.dropped, "message"))
+	}
+	return text
 }
 
 // all sends until the channel is closed. It does not wait for a batch to fill up: what is there goes.
@@ -245,8 +277,12 @@ func (s *sender) batch(ctx context.Context, batch []outgoing) error {
 	s.batches++
 	var answer struct {
 		Results []struct {
-			Error *answerError `json:"error"`
+			Duplicate bool         `json:"duplicate"`
+			Dropped   bool         `json:"dropped"`
+			Error     *answerError `json:"error"`
 		} `json:"results"`
+		// Duplicate says that the batch was repeated, and all its results with it.
+		Duplicate bool `json:"duplicate"`
 	}
 	err := s.client.call(ctx, request{
 		method: http.MethodPost,
@@ -264,7 +300,15 @@ func (s *sender) batch(ctx context.Context, batch []outgoing) error {
 	}
 	for i, r := range answer.Results {
 		s.progress.add(batch[i].size)
-		if r.Error == nil {
+		switch {
+		case r.Error != nil:
+		case r.Dropped:
+			s.dropped++
+			continue
+		case r.Duplicate && !answer.Duplicate:
+			s.duplicates++
+			continue
+		default:
 			s.sent++
 			continue
 		}
