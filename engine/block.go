@@ -48,7 +48,8 @@ func (b *blocked) wait(ctx context.Context, s *setup) (again bool, err error) {
 	if !room.enter(b.waiter, b.seen, waited) {
 		return true, nil
 	}
-	wake := newAlarm(func() { room.dismiss(b.waiter) })
+	w := b.waiter // not b, which may so stay on the stack of a send that does not wait
+	wake := newAlarm(func() { room.dismiss(w) })
 	e.clock.soonest(wake, min(b.until, now+moment(b.pause)))
 	defer e.clock.off(wake)
 	if e.draining.Load() { // looked at in line, so that Drain either sees the waiter or is seen

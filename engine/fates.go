@@ -14,7 +14,9 @@ type fates struct {
 	engine *Engine
 	queue  *queue
 	setup  *setup
-	res    *store.SendResult
+	first  store.Seq
+	all    []store.Fate // nil if all were accepted
+	repeat bool         // of an earlier send
 	// full is why messages were refused, once it is known.
 	full *Error
 }
@@ -27,25 +29,25 @@ func (f *fates) outcomes(ctx context.Context, all []SendOutcome) error {
 		if out.Err != nil {
 			continue
 		}
-		if f.res.Fates == nil {
-			f.named(out, f.res.First+store.Seq(n))
+		if f.all == nil {
+			f.named(out, f.first+store.Seq(n))
 			n++
 			continue
 		}
-		if n == len(f.res.Fates) {
+		if n == len(f.all) {
 			return f.mismatch(all)
 		}
-		f.outcome(ctx, out, f.res.Fates[n])
+		f.outcome(ctx, out, f.all[n])
 		n++
 	}
-	if f.res.Fates != nil && n != len(f.res.Fates) {
+	if f.all != nil && n != len(f.all) {
 		return f.mismatch(all)
 	}
 	return nil
 }
 
 func (f *fates) mismatch(all []SendOutcome) error {
-	return fromStore(fmt.Errorf("send to %s: %w: %d fates for %d messages", f.queue.ref, store.ErrCorrupt, len(f.res.Fates), len(all)))
+	return fromStore(fmt.Errorf("send to %s: %w: %d fates for %d messages", f.queue.ref, store.ErrCorrupt, len(f.all), len(all)))
 }
 
 func (f *fates) outcome(ctx context.Context, out *SendOutcome, fate store.Fate) {
@@ -59,7 +61,7 @@ func (f *fates) outcome(ctx context.Context, out *SendOutcome, fate store.Fate) 
 		out.Dropped = true
 	case store.Refused:
 		if f.full == nil {
-			f.full = f.engine.full(ctx, f.queue, &f.setup.config.Limits, f.res.Duplicate)
+			f.full = f.engine.full(ctx, f.queue, &f.setup.config.Limits, f.repeat)
 		}
 		out.Err = f.full
 	}

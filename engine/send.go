@@ -114,7 +114,7 @@ func (e *Engine) sent(ctx context.Context, q *queue, s *setup, o outgoing, res s
 			return SendAnswer{}, fromStore(fmt.Errorf("read the first outcome of a send to %s: %w", q.ref, err))
 		}
 	}
-	f := fates{engine: e, queue: q, setup: s, res: &res}
+	f := fates{engine: e, queue: q, setup: s, first: res.First, all: res.Fates, repeat: res.Duplicate}
 	if err := f.outcomes(ctx, o.outcomes); err != nil {
 		return SendAnswer{}, err
 	}
