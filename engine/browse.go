@@ -22,7 +22,7 @@ type View struct {
 	State State
 	// Due is when the delay ends; zero in other states.
 	Due time.Time
-	// AvailableAt is when it first became available here, in ticks of [store.Tick]; zero when it never was.
+	// AvailableAt is when it first became available here, within [store.Tick]; zero when it never was.
 	AvailableAt time.Time
 	// Size is that of body and attributes, in bytes.
 	Size int64
@@ -106,6 +106,9 @@ func (e *Engine) view(to *View, q *queue, v *store.View) error {
 		},
 		State: stateOf(v.State), AvailableAt: v.AvailableAt, Size: int64(v.Size),
 		Consumer: v.Consumer, LeasedAt: v.LeasedAt, Reason: v.Reason,
+	}
+	if !to.AvailableAt.IsZero() && to.AvailableAt.Before(to.SentAt) {
+		to.AvailableAt = to.SentAt // which is more exact
 	}
 	switch to.State {
 	case StateLeased:

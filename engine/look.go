@@ -89,10 +89,15 @@ func (e *Engine) Look(ctx context.Context, ref Ref, id MessageID) (Looked, error
 		if err != nil {
 			return err
 		}
-		l.Timeline = timeline(&v)
-		return e.view(&l.View, q, &v)
+		l, err = e.looked(q, &v)
+		return err
 	})
 	return l, err
+}
+
+func (e *Engine) looked(q *queue, v *store.View) (Looked, error) {
+	l := Looked{Timeline: timeline(v)}
+	return l, e.view(&l.View, q, v)
 }
 
 func noMessage(ref Ref, id MessageID) *Error {

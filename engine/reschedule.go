@@ -40,19 +40,21 @@ func (s *Schedule) after(now time.Time) time.Duration {
 }
 
 // Reschedule makes a ready or delayed message ready at another time, and shows it. A message that is leased or dead is a
-// conflict: it belongs to its consumer, or is not delivered at all.
+// conflict: it belongs to its consumer, or is not delivered at all. One that was ready for so short a time that it is
+// gone by now is shown as removed.
 func (e *Engine) Reschedule(ctx context.Context, ref Ref, id MessageID, to Schedule) (Looked, error) {
 	if err := to.validate(); err != nil {
 		return Looked{}, err
 	}
 	var q *queue
+	var was store.View
 	var outcome store.Outcome
 	err := e.pick(ctx, ref, id, func(at *queue, s *setup, v *store.View) (store.Outcome, error) {
 		if err := reschedulable(v.State); err != nil {
 			return 0, err
 		}
 		var err error
-		q = at
+		q, was = at, *v
 		outcome, err = e.settleOne(ctx, q, s, store.SettleItem{
 			Seq: v.Seq, Token: store.AnyToken, Target: store.Ready, After: to.after(e.clock.now()),
 		})
@@ -66,7 +68,19 @@ func (e *Engine) Reschedule(ctx context.Context, ref Ref, id MessageID, to Sched
 		e.buryNow(ctx, q, 1)
 		return Looked{}, errUsedUp
 	}
-	return e.Look(ctx, ref, id)
+	found, err := e.Look(ctx, ref, id)
+	if err == nil {
+		return found, nil
+	}
+	if failed := *ErrorOf(err); failed.Code != CodeNotFound {
+		failed.Outcome = Applied
+		return Looked{}, &failed
+	}
+	if found, err = e.looked(q, &was); err != nil {
+		return Looked{}, fromStore(err)
+	}
+	found.State, found.Due = StateRemoved, time.Time{}
+	return found, nil
 }
 
 var errUsedUp = &Error{

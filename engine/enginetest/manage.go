@@ -113,6 +113,23 @@ func rescheduleLosesARaceForTheMessage(b *bundle) {
 	b.wantCounts(ref, engine.Counts{})
 }
 
+// rescheduledMessageIsGoneAtOnce has someone receive and ack the message between its becoming ready and the last look.
+func rescheduledMessageIsGoneAtOnce(b *bundle) {
+	b.put(ref, func(c *engine.QueueConfig) { c.Delay = time.Hour })
+	id := b.send(ref, "m")[0]
+	b.store.afterLookup.set(func() error {
+		b.store.beforeLookup.set(func() error {
+			b.ack(ref, b.one(ref).Receipt)
+			return nil
+		})
+		return nil
+	})
+	found, err := b.engine.Reschedule(b.Context(), ref, id, engine.Schedule{})
+	if err != nil || found.ID != id || found.State != engine.StateRemoved {
+		b.Errorf("reschedule = %s %s, %v; want %s removed", found.ID, found.State, err, id)
+	}
+}
+
 func removeWinsARaceForTheMessage(b *bundle) {
 	b.put(ref)
 	id := b.send(ref, "m")[0]

@@ -22,6 +22,7 @@ type meddler struct {
 	beforeSweep  hook
 	beforeScan   hook
 	beforePurge  hook
+	beforeLookup hook
 	afterLookup  hook
 	afterGroups  hook
 }
@@ -109,6 +110,9 @@ func (m *meddler) Purge(ctx context.Context, q store.QueueID, sel store.Selectio
 }
 
 func (m *meddler) Lookup(ctx context.Context, q, origin store.QueueID, seq store.Seq) (store.View, error) {
+	if err := m.beforeLookup.call(); err != nil {
+		return store.View{}, err
+	}
 	v, err := m.Store.Lookup(ctx, q, origin, seq)
 	if hooked := m.afterLookup.call(); hooked != nil {
 		return store.View{}, hooked

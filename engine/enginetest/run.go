@@ -115,6 +115,7 @@ var tests = map[string]func(*bundle){
 	"CursorsDieWithTheirQueue":                   cursorsDieWithTheirQueue,
 	"IDsLeadToMovedMessages":                     idsLeadToMovedMessages,
 	"RescheduleLosesARaceForTheMessage":          rescheduleLosesARaceForTheMessage,
+	"RescheduledMessageIsGoneAtOnce":             rescheduledMessageIsGoneAtOnce,
 	"RemoveWinsARaceForTheMessage":               removeWinsARaceForTheMessage,
 	"SkipFollowsAChangeOfTheHead":                skipFollowsAChangeOfTheHead,
 	"PurgeIsCompleteWhenItReturns":               purgeIsCompleteWhenItReturns,

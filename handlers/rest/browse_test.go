@@ -80,7 +80,7 @@ func TestBrowseShowsMessagesInAnyState(t *testing.T) {
 	if in := time.Until(time.Time(delayed.Due)); delayed.State != engine.StateDelayed || in < 59*time.Minute || in > time.Hour || !delayed.AvailableAt.IsZero() {
 		t.Errorf("delayed message = %+v, due in %v", delayed, in)
 	}
-	if ready.State != engine.StateReady || ready.AvailableAt.IsZero() || !ready.Due.IsZero() || ready.Lease != nil || ready.Receives != 0 {
+	if ready.State != engine.StateReady || time.Time(ready.AvailableAt).Before(time.Time(ready.SentAt)) || !ready.Due.IsZero() || ready.Lease != nil || ready.Receives != 0 {
 		t.Errorf("ready message = %+v", ready)
 	}
 	if diff := cmp.Diff(before, counts(t, srv)); diff != "" {
