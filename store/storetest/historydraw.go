@@ -19,13 +19,15 @@ func (d drawer) one(n int) bool { return d.IntN(n) == 0 }
 // few is a small number above 0, mostly a very small one.
 func (d drawer) few() int { return 1 + d.IntN(1+d.IntN(12)) }
 
-// duration is nothing, a moment or a while.
+// duration is nothing, a moment, a while, or a round one: so that things often end just when time has come there.
 func (d drawer) duration() time.Duration {
-	switch d.IntN(4) {
+	switch d.IntN(5) {
 	case 0:
 		return 0
 	case 1:
 		return time.Duration(d.IntN(2000)) * time.Millisecond
+	case 2:
+		return [...]time.Duration{time.Second, 10 * time.Second, time.Minute}[d.IntN(3)]
 	}
 	return time.Duration(d.IntN(60)*d.IntN(60)) * 100 * time.Millisecond
 }
