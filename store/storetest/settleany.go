@@ -23,6 +23,7 @@ var settleAnyCases = []testCase{
 	{"ends the lease of a holder", settleAnyHolder},
 	{"frees a group", settleAnyFIFO},
 	{"works when strict", settleAnyStrict},
+	{"leaves no token that works", settleAnyForged},
 	{"may be mixed with receipts", settleAnyMixed},
 	{"keeps the place of a delayed message in its group", settleAnyFIFODelay},
 }
@@ -193,6 +194,22 @@ func settleAnyStrict(f *fixture) {
 	for seq := store.Seq(1); seq <= 5; seq++ {
 		f.wantStrict(q, anyone(seq, store.Done, 0), store.Settled)
 	}
+}
+
+// A message that was never leased has no token, also after it was touched without one.
+func settleAnyForged(f *fixture) {
+	q := f.queue(store.Settings{})
+	f.sendEntries(q, delayed("delayed", time.Hour), entry("ready"))
+	f.wantSettle(q, anyone(1, store.Ready, time.Minute), store.Settled)
+	f.wantSettle(q, anyone(2, store.Ready, 0), store.Settled)
+	for seq := store.Seq(1); seq <= 2; seq++ {
+		for _, token := range []store.Token{0, 1, 1 << 52} {
+			for _, target := range []store.Target{store.Done, store.Ready, store.Leased, store.Dead} {
+				f.wantSettle(q, item(seq, token, target, 0), store.Lost)
+			}
+		}
+	}
+	f.wantCounts(q, "after forged tokens", counts{Ready: 1, Delayed: 1, Bytes: 12})
 }
 
 func settleAnyMixed(f *fixture) {
