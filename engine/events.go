@@ -40,6 +40,8 @@ type Events struct {
 	TaskStarted, TaskEnded func(t Task)
 	// Moved: a redrive moved messages.
 	Moved func(m Move)
+	// TaskStalled: work on a task failed and will be tried again. Queue and id are empty if it is about all tasks.
+	TaskStalled func(q Ref, id string, err error)
 	// JanitorFailed: work in the background failed and will be tried again.
 	JanitorFailed func(q Ref, err error)
 	// ScheduleFailed: fire times were missed, or looking at a schedule failed and will be tried again. Queue and name are

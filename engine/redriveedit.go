@@ -84,7 +84,9 @@ func edited(v *store.View, body []byte, most int64) (store.Entry, error) {
 	if err := decodePayload(v.Payload, &d); err != nil {
 		return store.Entry{}, fmt.Errorf("read message %d: %w", v.Seq, err)
 	}
-	m := Message{Body: body, ContentType: d.ContentType, Attributes: d.Attributes, TraceParent: d.TraceParent}
+	m := Message{
+		Body: body, ContentType: d.ContentType, Attributes: d.Attributes, TraceParent: d.TraceParent, DedupID: d.DedupID,
+	}
 	size := messageSize(&m)
 	if size > most {
 		return store.Entry{}, &Error{

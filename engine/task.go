@@ -135,6 +135,12 @@ func (e *Engine) tellTaskEnded(t Task) {
 	}
 }
 
+func (e *Engine) tellStalled(q Ref, id string, err error) {
+	if e.events.TaskStalled != nil {
+		e.events.TaskStalled(q, id, err)
+	}
+}
+
 // readTask gives the task's record with its revision.
 func (e *Engine) readTask(ctx context.Context, tenant, id string) (taskRecord, store.Revision, error) {
 	if b, err := hex.DecodeString(id); err != nil || len(b) != taskIDBytes {

@@ -44,9 +44,7 @@ func (e *Engine) work(ctx context.Context, r *run, halted bool) {
 	}
 	switch {
 	case err != nil:
-		if e.events.JanitorFailed != nil {
-			e.events.JanitorFailed(r.queue, fmt.Errorf("task %s: %w", r.id, err))
-		}
+		e.tellStalled(r.queue, r.id, err)
 		e.clock.soonest(r.wake, e.clock.in(taskRetry))
 	case over:
 		e.tasks.leave(r)

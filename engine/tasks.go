@@ -208,9 +208,8 @@ func (e *Engine) closeTasks(ctx context.Context) {
 	for _, r := range e.tasks.all() {
 		r.released = true
 		r.record.Exact = !r.recount
-		_, err := e.note(ctx, r)
-		if err != nil && e.events.JanitorFailed != nil {
-			e.events.JanitorFailed(r.queue, fmt.Errorf("note how far task %s has come: %w", r.id, err))
+		if _, err := e.note(ctx, r); err != nil {
+			e.tellStalled(r.queue, r.id, err)
 		}
 		e.tasks.leave(r)
 	}
@@ -227,9 +226,7 @@ func (e *Engine) adoptTasks(ctx context.Context) {
 	})
 	switch {
 	case err != nil && ctx.Err() == nil:
-		if e.events.JanitorFailed != nil {
-			e.events.JanitorFailed(Ref{}, fmt.Errorf("look for tasks to go on with: %w", err))
-		}
+		e.tellStalled(Ref{}, "", fmt.Errorf("look for tasks to go on with: %w", err))
 		e.clock.soonest(e.tasks.looking, e.clock.in(taskRetry))
 	case again:
 		e.clock.soonest(e.tasks.looking, e.clock.in(taskLease))

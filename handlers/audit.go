@@ -47,6 +47,13 @@ func Audit(log *slog.Logger, events engine.Events) engine.Events {
 			count(q, name, err)
 		}
 	}
+	events.TaskStalled = func(q engine.Ref, id string, err error) {
+		log.LogAttrs(context.Background(), slog.LevelWarn, "redrive failed and will be tried again", //nolint:forbidigo // see above
+			slog.String("task", id),
+			slog.String("tenant", q.Tenant),
+			slog.String("queue", q.Name),
+			slog.Any("error", err))
+	}
 	return events
 }
 

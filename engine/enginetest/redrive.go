@@ -330,7 +330,7 @@ func arrivalsAreNotARedrives(b *bundle) {
 
 func failedStepsAreTriedAgain(b *bundle) {
 	told := atomic.Int64{}
-	b.events = engine.Events{JanitorFailed: func(engine.Ref, error) { told.Add(1) }}
+	b.events = engine.Events{TaskStalled: func(engine.Ref, string, error) { told.Add(1) }}
 	b.restart()
 	b.put(ref)
 	b.put(named("to"))
