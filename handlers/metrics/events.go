@@ -16,6 +16,9 @@ const (
 	sent = iota
 	sentBytes
 	duplicates
+	deduplicated
+	shed
+	refused
 	received
 	receivedBytes
 	undone
@@ -36,6 +39,9 @@ var counterNames = [...]struct{ name, help string }{
 	sent:             {"dabba_messages_sent_total", "Messages accepted."},
 	sentBytes:        {"dabba_sent_bytes_total", "Bytes of bodies and attributes accepted."},
 	duplicates:       {"dabba_duplicate_sends_total", "Sends answered from the memory of their idempotency key."},
+	deduplicated:     {"dabba_messages_deduplicated_total", "Messages not sent again, since one with their deduplication id was."},
+	shed:             {"dabba_messages_shed_total", "Messages passed over or removed for newer ones, since the queue was full."},
+	refused:          {"dabba_messages_refused_total", "Messages refused, since the queue was full."},
 	received:         {"dabba_messages_received_total", "Messages leased."},
 	receivedBytes:    {"dabba_received_bytes_total", "Bytes of bodies and attributes handed out."},
 	undone:           {"dabba_messages_undone_total", "Deliveries taken back uncounted, since the client had hung up."},
@@ -68,6 +74,9 @@ func (m *Metrics) Events() engine.Events {
 			c[received].Add(int64(n))
 			c[receivedBytes].Add(bytes)
 		},
+		Deduplicated:  count(deduplicated),
+		Shed:          count(shed),
+		Refused:       count(refused),
 		Undone:        count(undone),
 		Acked:         count(acked),
 		Nacked:        count(nacked),

@@ -64,6 +64,9 @@ func TestEventsAreCountedByQueue(t *testing.T) {
 	e.DeadLettered(orders, foreign, 8)
 	e.Expired(orders, 9)
 	e.Removed(orders, 10)
+	e.Deduplicated(orders, 11)
+	e.Shed(orders, 12)
+	e.Refused(orders, 13)
 	e.Waiting(+1)
 	e.Waiting(+1)
 	e.Waiting(-1)
@@ -88,6 +91,9 @@ func TestEventsAreCountedByQueue(t *testing.T) {
 		`dabba_messages_dead_lettered_total{queue="orders"} 8`,
 		`dabba_messages_expired_total{queue="orders"} 9`,
 		`dabba_messages_removed_total{queue="orders"} 10`,
+		`dabba_messages_deduplicated_total{queue="orders"} 11`,
+		`dabba_messages_shed_total{queue="orders"} 12`,
+		`dabba_messages_refused_total{queue="orders"} 13`,
 		`dabba_janitor_failures_total{queue="orders"} 1`,
 		`dabba_schedule_failures_total{queue="orders"} 1`,
 		`dabba_waiting_receives 1`,
