@@ -8,7 +8,8 @@ import (
 
 // features are what this server can do beyond the plain verbs, for clients that talk to several versions.
 var features = []string{
-	"batch", "dead-letter", "etag", "idempotency-key", "long-poll", "raw-body", "retry-policy", "traceparent",
+	"ack-on-receive", "attempt-id", "batch", "dead-letter", "deduplication", "etag", "fair", "fifo",
+	"idempotency-key", "limits", "long-poll", "priorities", "raw-body", "retry-policy", "traceparent", "ttl",
 }
 
 // Info describes the server.
