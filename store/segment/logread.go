@@ -28,10 +28,15 @@ func (s *Store) Fetch(_ context.Context, p store.FetchParams) (store.FetchResult
 	}
 	f := fetching{FetchResult: store.FetchResult{Bounds: bounds}, most: p.Max, left: p.MaxBytes}
 	w := logWalk{store: s, log: l, partition: p.Partition, next: p.Offset, end: bounds.Next, take: f.take}
-	if err := w.run(); err != nil && len(f.Records) == 0 {
+	if err := w.run(); err != nil && (len(f.Records) == 0 || !endsEarly(err)) {
 		return store.FetchResult{}, fmt.Errorf("fetch from log %d: %w", p.Log, err)
 	}
 	return f.FetchResult, nil
+}
+
+// endsEarly says that what was read before an error is good: the next record is damaged, or has left meanwhile.
+func endsEarly(err error) bool {
+	return errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrTrimmed) || errors.Is(err, store.ErrGone)
 }
 
 // Seek implements [store.Log].

@@ -135,7 +135,7 @@ func (f *found) forged() error {
 			}
 		}
 	}
-	return nil
+	return f.forgedRecords()
 }
 
 const (

@@ -12,6 +12,7 @@ import (
 // glimpse is what a store showed between the end of one process and a loss of power: from then on it must stay true.
 type glimpse struct {
 	stats map[store.QueueID]store.Stats
+	logs  map[store.LogID][]store.Bounds
 	keys  map[string]store.Pair
 }
 
@@ -45,6 +46,9 @@ func glance(ctx context.Context, s store.Store) (*glimpse, error) {
 			return nil, err
 		}
 	}
+	if g.logs, err = glanceLogs(ctx, s); err != nil {
+		return nil, err
+	}
 	pairs, err := s.List(ctx, "", "", 1000)
 	for _, p := range pairs {
 		g.keys[p.Key] = p
@@ -75,5 +79,5 @@ func (g *glimpse) compare(f *found) error {
 	if !maps.EqualFunc(g.keys, f.keys, func(a, b store.Pair) bool { return string(a.Value) == string(b.Value) && a.Revision == b.Revision }) {
 		errs = append(errs, fmt.Errorf("keys were shown before the power was cut as %v, and now %v", g.keys, f.keys))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, g.compareLogs(f))...)
 }

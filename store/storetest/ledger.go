@@ -14,6 +14,7 @@ import (
 // of the truth that a crash must not change.
 type ledger struct {
 	queues map[store.QueueID]*queueLedger
+	logs   logLedgers
 	keys   map[string]keyLedger
 	// revision is the highest that a put returned.
 	revision store.Revision
@@ -79,6 +80,7 @@ type message struct {
 func newLedger() *ledger {
 	return &ledger{
 		queues:  make(map[store.QueueID]*queueLedger),
+		logs:    make(logLedgers),
 		keys:    make(map[string]keyLedger),
 		dropped: make(map[store.QueueID]bool),
 	}
@@ -113,6 +115,7 @@ func (m message) moved(p store.MoveParams, now time.Time) message {
 // clone copies the ledger, to say what holds if a call that was not answered took effect.
 func (l *ledger) clone() *ledger {
 	c := &ledger{queues: make(map[store.QueueID]*queueLedger), keys: maps.Clone(l.keys), revision: l.revision, dropped: maps.Clone(l.dropped)}
+	c.logs = l.logs.clone()
 	for id, q := range l.queues {
 		copied := *q
 		copied.messages, copied.once = maps.Clone(q.messages), maps.Clone(q.once)

@@ -66,6 +66,7 @@ func (l *ledger) problems(client int, f *found) error {
 			m.add("queue %x is missing", uint64(id))
 		}
 	}
+	m.logs(client, l, f)
 	m.pairs(client, l, f)
 	return errors.Join(m.errs...)
 }

@@ -13,6 +13,7 @@ import (
 type found struct {
 	at     time.Time // queue time, when the looking began
 	queues map[store.QueueID]*foundQueue
+	logs   map[store.LogID]*foundLog
 	keys   map[string]store.Pair
 	// revision is that of a put after all was seen.
 	revision store.Revision
@@ -50,6 +51,7 @@ func observe(ctx context.Context, s store.Store, clock *Clock, w *world) (*found
 	}
 	o.ask()
 	o.count()
+	o.observeLogs(w)
 	for id := range o.found.queues {
 		o.configure(id)
 	}

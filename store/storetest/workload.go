@@ -12,6 +12,7 @@ type workload struct {
 	name     string
 	settings store.Settings
 	queues   int // at the start
+	logs     int // at the start
 	clients  int
 	steps    int
 	batch    int            // the largest
@@ -21,6 +22,8 @@ type workload struct {
 	groups   int            // the number of groups; 0: no message has one
 	targets  []store.Target // what settles turn messages into
 	weights  map[step]int
+	// logSettings are those of logs, but for the number of partitions.
+	logSettings store.LogSettings
 }
 
 // step is one kind of call.
@@ -43,6 +46,14 @@ const (
 	stepPut
 	stepDelete
 	stepLook
+	stepAppend
+	stepAppendOnce
+	stepFetch
+	stepTrim
+	stepSweepLog
+	stepConfigureLog
+	stepCreateLog
+	stepDropLog
 	stepAdvance
 	stepRestart
 )
@@ -51,7 +62,7 @@ const (
 const longWindow = 10_000 * time.Hour
 
 // workloads are those of the crash tests.
-var workloads = []workload{
+var workloads = append([]workload{
 	{
 		name: "send", queues: 2, batch: 1, large: 6000, steps: 40,
 		weights: map[step]int{stepSend: 10, stepLook: 1, stepAdvance: 1},
@@ -186,13 +197,18 @@ var workloads = []workload{
 			stepSend: 6, stepOnce: 2, stepClaim: 5, stepSettle: 5, stepMove: 2, stepPut: 2, stepAdvance: 2, stepRestart: 3,
 		},
 	},
-}
+}, logWorkloads...)
 
-// run makes the client's queues and draws calls until the steps are done or a call was not answered.
+// run makes the client's queues and logs and draws calls until the steps are done or a call was not answered.
 func (c *client) run() {
 	for range c.load.queues {
 		if !c.isStopped() {
 			c.create()
+		}
+	}
+	for range c.load.logs {
+		if !c.isStopped() {
+			c.createLog()
 		}
 	}
 	total := 0
@@ -252,5 +268,7 @@ func (c *client) step(s step) {
 		c.steps = append(c.steps, "Advance")
 	case stepRestart:
 		c.restart()
+	default:
+		c.logStep(s)
 	}
 }
