@@ -16,7 +16,8 @@ import (
 )
 
 // BenchmarkScheduled sends a million messages that become ready one by one over 100 seconds, with receivers that take and
-// ack them. It reports how late they are received, and the heap each takes before the first is due. One round takes
+// ack them. It reports how late they are received, and the heap each takes before the first is due. It also reports how
+// late the machine let a timer of the process be at most; a maximum near that is not the engine's doing. One round takes
 // about three minutes:
 //
 //	go test ./engine -run xxx -bench Scheduled -benchtime 1x
@@ -51,7 +52,9 @@ func BenchmarkScheduled(b *testing.B) {
 			b.Fatalf("the sends took %v longer than the %v that this benchmark gives them", late, lead)
 		}
 
+		stop := watchTimer(b)
 		late := drain(b, e, messages, receivers)
+		b.ReportMetric(float64(stop())/float64(time.Millisecond), "timer-max-ms")
 		slices.Sort(late)
 		for _, q := range []struct {
 			name string
@@ -81,6 +84,29 @@ func liveHeap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// watchTimer looks until it is stopped how late a timer is; stop gives the most.
+func watchTimer(b *testing.B) (stop func() time.Duration) {
+	b.Helper()
+	ended, most := make(chan struct{}), make(chan time.Duration, 1)
+	go func() {
+		latest := time.Duration(0)
+		for {
+			set := time.Now()
+			select {
+			case <-ended:
+				most <- latest
+				return
+			case <-time.After(time.Millisecond):
+				latest = max(latest, time.Since(set)-time.Millisecond)
+			}
+		}
+	}()
+	return func() time.Duration {
+		close(ended)
+		return <-most
+	}
 }
 
 // schedule sends n messages in batches, each with a time of its own, which its body says.

@@ -575,9 +575,9 @@ func TestSameContentIsSentAgain(t *testing.T) {
 
 func TestListSchedules(t *testing.T) {
 	inBubble(t, func(b *timed) {
-		neighbour := engine.Ref{Tenant: "acme", Name: "work2"}
-		b.queue(neighbour)
-		b.schedule(neighbour, "foreign", engine.ScheduleSpec{Cron: "@daily"})
+		beside := engine.Ref{Tenant: "acme", Name: "work2"}
+		b.queue(beside)
+		b.schedule(beside, "foreign", engine.ScheduleSpec{Cron: "@daily"})
 		var want []string
 		for i := range 75 {
 			name := fmt.Sprintf("s%02d", i)

@@ -42,7 +42,7 @@ func (e *Engine) fire(ctx context.Context, a *appointment, r *scheduleRecord, q 
 		e.expect(a, earlier(due.Add(missedAfter), following))
 		return nil
 	default:
-		missed = fmt.Errorf("fire times from %s to %s missed, noticed %v late", stamp(r.next), stamp(due), now.Sub(due).Round(time.Second))
+		missed = fmt.Errorf("fire times from %s to %s missed: no server was there to notice them in time", stamp(r.next), stamp(due))
 	}
 	if missed == nil {
 		if sent := e.tryFire(ctx, a, r, q, due, following); !sent {

@@ -114,7 +114,7 @@ func TestBadSchedulesAreExplained(t *testing.T) {
 		{"a delay that is not", `{"cron":"@daily","message":{"body":"x","delay":"soon"}}`, "message.delay", "duration", "invalid_request"},
 		{"a priority without levels", `{"cron":"@daily","message":{"body":"x","priority":3}}`, "message.priority", "priorities", "invalid_request"},
 		{"two bodies", `{"cron":"@daily","message":{"body":"x","body_base64":"eA=="}}`, "message.body", "not both", "invalid_request"},
-		{"an unknown field", `{"cron":"@daily","message":{"body":"x","colour":"red"}}`, "message.colour", "not known", "unknown_field"},
+		{"an unknown field", `{"cron":"@daily","message":{"body":"x","size":"red"}}`, "message.size", "not known", "unknown_field"},
 		{"a timezone", `{"cron":"@daily","timezone":"UTC","message":{"body":"x"}}`, "timezone", "not known", "unknown_field"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
