@@ -26,7 +26,7 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 		"priorities and rate of groups":   {"q", func(c *QueueConfig) { c.Limits.PerGroupRate, c.Priorities = 1, 10 }, "priorities"},
 		"five priorities":                 {"q", func(c *QueueConfig) { c.Priorities = 5 }, "priorities"},
 		"no priorities":                   {"q", func(c *QueueConfig) { c.Priorities = 0 }, "priorities"},
-		"negative ageing":                 {"q", func(c *QueueConfig) { c.Ageing = -1 }, "ageing"}, //nolint:misspell // the contract spells it so
+		"negative ageing":                 {"q", func(c *QueueConfig) { c.Ageing = -1 }, "ageing"},
 		"unknown scope":                   {"q", func(c *QueueConfig) { c.Dedup.Scope = "all" }, "dedup.scope"},
 		"no window":                       {"q", func(c *QueueConfig) { c.Dedup.Window = 0 }, "dedup.window"},
 		"long window":                     {"q", func(c *QueueConfig) { c.Dedup.Window = MaxDedupWindow + 1 }, "dedup.window"},

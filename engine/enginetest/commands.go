@@ -93,7 +93,7 @@ func (s *session) settings(c command, cfg *engine.QueueConfig) {
 	for name, to := range map[string]*time.Duration{
 		"visibility": &cfg.Visibility, "delay": &cfg.Delay, "retention": &cfg.Retention, "wait": &cfg.Wait,
 		"retry.base": &cfg.Retry.Base, "retry.cap": &cfg.Retry.Cap,
-		"dedup.window": &cfg.Dedup.Window, "ageing": &cfg.Ageing, //nolint:misspell // the contract spells it so
+		"dedup.window": &cfg.Dedup.Window, "ageing": &cfg.Ageing,
 	} {
 		if d := s.duration(c, name); d != nil {
 			*to = *d

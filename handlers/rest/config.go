@@ -32,7 +32,7 @@ type QueueConfig struct {
 	// Levels of priority: 1 for none, or 10, for priorities from 0 to 9, which comes first.
 	Priorities int `json:"priorities" enums:"1,10" example:"1"`
 	// The wait after which a message counts one level higher, so that none waits for ever; 0 for never.
-	Ageing Duration `json:"ageing" swaggertype:"string" extensions:"x-duration" example:"1m"` //nolint:misspell // the contract spells it so
+	Ageing Duration `json:"ageing" swaggertype:"string" extensions:"x-duration" example:"1m"`
 	// Lets the groups of the queue take turns, so that a busy one does not hold up the others.
 	Fair bool `json:"fair"`
 	// explicit: a message is done when it is acked (at least once); on_receive: when it is received (at most once).

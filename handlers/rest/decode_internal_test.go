@@ -128,7 +128,7 @@ func FuzzExtend(f *testing.F) {
 func FuzzConfig(f *testing.F) {
 	for _, seed := range []string{
 		``, `{}`, `{"visibility":null}`, `{"retry":{"policy":"fixed","base":"2s"},"tags":{"a":"b"}}`, `{"tags":{"a":null}}`,
-		`{"delay":1.5,"retention":"14d","wait":"20s"}`, `{"dead_letter":{"allow_from":[]},"ageing":0,"ack":"on_receive"}`, //nolint:misspell // the contract spells it so
+		`{"delay":1.5,"retention":"14d","wait":"20s"}`, `{"dead_letter":{"allow_from":[]},"ageing":0,"ack":"on_receive"}`,
 		`{"fifo":true,"dedup":{"content_based":true,"window":60,"scope":"group"},"limits":{"max_messages":5,"overflow":"block","rate":0.5}}`,
 		`{"limits":{"rate":-1,"max_in_flight":5e9}}`, `{"priorities":10,"fair":null,"history":true,"limits":null}`, `{"retry":null,"dead_letter":{"queue":"d","when":"lazy"}}`, `{"retry":5}`, `null`,
 	} {
