@@ -156,10 +156,8 @@ func (r *RedriveRequest) validate(ref Ref) *Error {
 	if err := r.Filter.validate(); err != nil {
 		return err
 	}
-	for _, s := range r.Filter.States {
-		if s == StateLeased {
-			return invalid("state", "Leased messages are left to their holders; give ready, delayed or dead.")
-		}
+	if slices.Contains(r.Filter.States, StateLeased) {
+		return invalid("state", "Leased messages are left to their holders; give ready, delayed or dead.")
 	}
 	if r.Edit == nil {
 		return nil

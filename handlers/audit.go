@@ -10,20 +10,22 @@ import (
 // Audit gives the events with those set that are for the log, a structured line each. Of redrives: who asked for one, each
 // batch it moved, how it ended and who ended it. Of schedules: which fire times were missed, and why.
 func Audit(log *slog.Logger, events engine.Events) engine.Events {
-	// The log is no request's: what is done in the background outlives the request that asked for it.
-	line := func(text string, attrs ...slog.Attr) {
-		log.LogAttrs(context.Background(), slog.LevelInfo, text, attrs...) //nolint:forbidigo // see above
+	ctx := context.Background() //nolint:forbidigo // the lines are no request's: what they tell of outlives it
+	events.TaskStarted = func(t engine.Task) {
+		log.LogAttrs(ctx, slog.LevelInfo, "redrive started", taskAttrs(t)...)
 	}
-	events.TaskStarted = func(t engine.Task) { line("redrive started", taskAttrs(t)...) }
 	events.TaskEnded = func(t engine.Task) {
-		attrs := append(taskAttrs(t), slog.Int64("moved", t.Moved), slog.Int64("skipped", t.Skipped))
+		attrs := append(taskAttrs(t),
+			slog.String("state", string(t.State)),
+			slog.Int64("moved", t.Moved),
+			slog.Int64("skipped", t.Skipped))
 		if t.CancelledBy != "" {
 			attrs = append(attrs, slog.String("cancelled_by", t.CancelledBy))
 		}
 		if t.Error != "" {
 			attrs = append(attrs, slog.String("error", t.Error))
 		}
-		line("redrive "+string(t.State), attrs...)
+		log.LogAttrs(ctx, slog.LevelInfo, "redrive ended", attrs...)
 	}
 	events.Moved = func(m engine.Move) {
 		attrs := []slog.Attr{
@@ -37,7 +39,7 @@ func Audit(log *slog.Logger, events engine.Events) engine.Events {
 		if m.IDs != nil {
 			attrs = append(attrs, slog.Any("ids", idTexts(m.IDs)))
 		}
-		line("redrive moved messages", attrs...)
+		log.LogAttrs(ctx, slog.LevelInfo, "redrive moved messages", attrs...)
 	}
 	count := events.ScheduleFailed
 	events.ScheduleFailed = func(q engine.Ref, name string, err error) {
@@ -48,7 +50,7 @@ func Audit(log *slog.Logger, events engine.Events) engine.Events {
 		}
 	}
 	events.TaskStalled = func(q engine.Ref, id string, err error) {
-		log.LogAttrs(context.Background(), slog.LevelWarn, "redrive failed and will be tried again", //nolint:forbidigo // see above
+		log.LogAttrs(ctx, slog.LevelWarn, "redrive failed and will be tried again",
 			slog.String("task", id),
 			slog.String("tenant", q.Tenant),
 			slog.String("queue", q.Name),

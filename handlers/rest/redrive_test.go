@@ -69,7 +69,7 @@ func TestRedriveToOrigin(t *testing.T) {
 	for _, line := range []string{
 		`msg="redrive started" task=` + done.ID + ` principal=anonymous tenant=default queue=dlq to="" total=2`,
 		`msg="redrive moved messages" task=` + done.ID + ` principal=anonymous tenant=default queue=dlq to=q messages=2`,
-		`msg="redrive done" task=` + done.ID + ` principal=anonymous tenant=default queue=dlq to="" total=2 moved=2 skipped=1`,
+		`msg="redrive ended" task=` + done.ID + ` principal=anonymous tenant=default queue=dlq to="" total=2 state=done moved=2 skipped=1`,
 	} {
 		if !strings.Contains(srv.Log.String(), line) {
 			t.Errorf("the log has no %q:\n%s", line, srv.Log)

@@ -30,7 +30,7 @@ func TestTaskIsCancelled(t *testing.T) {
 			t.Errorf("cancelled task = %+v, want 1 moved", task)
 		}
 	}
-	if n := strings.Count(srv.Log.String(), `msg="redrive cancelled"`); n != 1 {
+	if n := strings.Count(srv.Log.String(), "state=cancelled moved=1 skipped=0 cancelled_by=anonymous"); n != 1 {
 		t.Errorf("the log tells %d times of a redrive that was cancelled, want once:\n%s", n, srv.Log)
 	}
 	srv.Get("/v1/queues/dlq").Want(http.StatusOK).Has(`"ready":2`)
