@@ -82,6 +82,9 @@ func (e *Engine) visit(ctx context.Context, q *queue) {
 		return
 	}
 	e.dueIn(q, res.NextDue)
+	if res.Expired > 0 || res.Dead > 0 {
+		q.freed()
+	}
 	e.countExpired(q, res.Expired)
 	tell(e.events.Expired, q.ref, res.Expired)
 	tell(e.events.Died, q.ref, res.Lapsed)
