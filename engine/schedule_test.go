@@ -380,6 +380,25 @@ func TestAnEngineTakesOverWhatAnotherMade(t *testing.T) {
 	})
 }
 
+// TestManyAtOnceAreAllSent has so many due at one time that the last is sent minutes late.
+func TestManyAtOnceAreAllSent(t *testing.T) {
+	inBubble(t, func(b *timed) {
+		for i := range 100 {
+			b.schedule(scheduled, fmt.Sprint("s", i), engine.ScheduleSpec{Cron: "@hourly"})
+		}
+		slow := func() error {
+			time.Sleep(2 * time.Second)
+			return nil
+		}
+		b.store.send.Store(&slow)
+		b.pass(time.Hour + 10*time.Minute)
+		if got := b.take(scheduled); len(got) != 100 {
+			b.Errorf("%d of 100 were sent", len(got))
+		}
+		b.wantFailures()
+	})
+}
+
 func TestFailedSendIsTriedUntilTheNextFireTime(t *testing.T) {
 	inBubble(t, func(b *timed) {
 		b.queue(scheduled, func(c *engine.QueueConfig) { c.Limits.MaxMessages = 1 })

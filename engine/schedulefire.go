@@ -21,17 +21,18 @@ const (
 	fireMargin = 24 * time.Hour
 )
 
-// fire deals with the first fire time that is due, or with all that were missed.
-func (e *Engine) fire(ctx context.Context, a *appointment, r *scheduleRecord, q *record, now time.Time) error {
+// fire deals with the first fire time that is due, or with all that were missed. Whether one was missed is decided by when
+// it was noticed, so that those that have to wait for many others are not.
+func (e *Engine) fire(ctx context.Context, a *appointment, r *scheduleRecord, q *record, noticed time.Time) error {
 	rule, refused := r.rule()
 	if refused != nil {
 		return refused
 	}
-	due, late := r.next, !a.inTime(r.next, now)
+	due, late := r.next, !a.inTime(r.next, noticed)
 	if late {
-		due = rule.latest(due, later(a.before, now.Add(-missedAfter)))
+		due = rule.latest(due, later(a.before, noticed.Add(-missedAfter)))
 	}
-	following := rule.after(due)
+	following, now := rule.after(due), e.wall()
 	var missed error
 	switch {
 	case due.Equal(a.tried) && a.reason != nil && !following.After(now):
@@ -68,9 +69,9 @@ func (e *Engine) fire(ctx context.Context, a *appointment, r *scheduleRecord, q 
 	return nil
 }
 
-// inTime says whether a fire time is noticed in time, or was and is still being sent.
-func (a *appointment) inTime(due, now time.Time) bool {
-	return due.Equal(a.tried) || due.After(a.before) && now.Sub(due) <= missedAfter
+// inTime says whether a fire time was noticed in time, or is still being sent.
+func (a *appointment) inTime(due, noticed time.Time) bool {
+	return due.Equal(a.tried) || due.After(a.before) && noticed.Sub(due) <= missedAfter
 }
 
 // pause is how long to wait after the last failure.

@@ -29,7 +29,7 @@ func (e *Engine) runSchedules(ctx context.Context) {
 		case <-e.timetable.poke:
 		}
 		for ctx.Err() == nil {
-			a, seeAll := e.timetable.next()
+			a, noticed, seeAll := e.timetable.next()
 			if seeAll {
 				e.survey(ctx, time.Time{})
 				continue
@@ -37,7 +37,7 @@ func (e *Engine) runSchedules(ctx context.Context) {
 			if a == nil {
 				break
 			}
-			if err := e.visitSchedule(ctx, a); err != nil {
+			if err := e.visitSchedule(ctx, a, noticed); err != nil {
 				a.failures++
 				e.scheduleFailed(ctx, a.key, err)
 				e.expect(a, e.wall().Add(a.pause()))
@@ -86,8 +86,8 @@ func (e *Engine) surveyPages(ctx context.Context, start time.Time) error {
 	}
 }
 
-// visitSchedule looks at a schedule whose time has come, by what was known of it.
-func (e *Engine) visitSchedule(ctx context.Context, a *appointment) error {
+// visitSchedule looks at a schedule whose time had come, by what was known of it, when that was noticed.
+func (e *Engine) visitSchedule(ctx context.Context, a *appointment, noticed time.Time) error {
 	r, err := e.readSchedule(ctx, a.key)
 	if err != nil {
 		return err
@@ -108,13 +108,12 @@ func (e *Engine) visitSchedule(ctx context.Context, a *appointment) error {
 		}
 		return err
 	}
-	now := e.wall()
-	if r.next.After(now) {
+	if r.next.After(e.wall()) {
 		a.settle()
 		e.expect(a, r.next)
 		return nil
 	}
-	return e.fire(ctx, a, r, q, now)
+	return e.fire(ctx, a, r, q, noticed)
 }
 
 // scheduleFailed tells of what will be tried again.

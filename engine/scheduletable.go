@@ -26,8 +26,9 @@ type appointment struct {
 	key string
 	// due rings when the schedule is to be looked at.
 	due *alarm
-	// listed says that it is in todo; guarded by timetable.mu.
-	listed bool
+	// listed says that it is in todo, noticed what the wall clock showed when it came there; guarded by timetable.mu.
+	listed  bool
+	noticed time.Time
 
 	// The rest belongs to the goroutine that fires.
 
@@ -60,22 +61,24 @@ func (t *timetable) wake() {
 
 // ring puts an appointment on the list. It is called by the clock.
 func (t *timetable) ring(a *appointment) {
+	now := t.wall()
 	t.mu.Lock()
 	if !a.listed {
-		a.listed = true
+		a.listed, a.noticed = true, now
 		t.todo = append(t.todo, a)
 	}
 	t.mu.Unlock()
 	t.wake()
 }
 
-// next is the appointment to look at, nil when there is none. seeAll says that all records are to be read first.
-func (t *timetable) next() (a *appointment, seeAll bool) {
+// next is the appointment to look at, nil when there is none, and since when. seeAll says that all records are to be read
+// first.
+func (t *timetable) next() (a *appointment, noticed time.Time, seeAll bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.seeAll {
 		t.seeAll = false
-		return nil, true
+		return nil, time.Time{}, true
 	}
 	for len(t.todo) > 0 {
 		a := t.todo[0]
@@ -83,11 +86,11 @@ func (t *timetable) next() (a *appointment, seeAll bool) {
 		t.todo = t.todo[1:]
 		a.listed = false
 		if t.known[a.key] == a {
-			return a, false
+			return a, a.noticed.Round(0).UTC(), false
 		}
 	}
 	t.todo = nil
-	return nil, false
+	return nil, time.Time{}, false
 }
 
 // appointment finds or makes that of a key; fresh says which.
