@@ -31,10 +31,14 @@ func (e *Engine) Receive(ctx context.Context, ref Ref, req ReceiveRequest) (*Rec
 	if err := req.validate(); err != nil {
 		return nil, err
 	}
-	t := &try{engine: e, ref: ref, req: req}
-	ts := &tries{engine: e, all: []*try{t}, most: req.Max, wait: req.Wait}
-	if err := ts.run(ctx); err != nil {
+	t := try{engine: e, ref: ref, req: req, room: MaxAnswerBytes}
+	if err := t.claim(ctx); err != nil {
 		return nil, err
+	}
+	if t.empty() {
+		if err := t.await(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return t.deliver(ctx)
 }

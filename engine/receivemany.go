@@ -55,12 +55,17 @@ func (e *Engine) ReceiveMany(ctx context.Context, req ReceiveManyRequest) (*Rece
 			return nil, inQueue(i, err)
 		}
 	}
-	ts := &tries{engine: e, most: req.Max, wait: req.Wait}
+	ts := &tries{engine: e, most: req.Max}
 	for _, i := range req.order(&e.random) {
 		ts.all = append(ts.all, &try{engine: e, ref: req.Queues[i], req: req.ReceiveRequest, index: i})
 	}
-	if err := ts.run(ctx); err != nil {
+	if err := ts.claim(ctx); err != nil {
 		return nil, err
+	}
+	if ts.empty() {
+		if err := ts.await(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return ts.deliver(ctx)
 }
@@ -165,16 +170,32 @@ type tries struct {
 	all    []*try
 	// most is how many messages are wanted of all of them together.
 	most int
-	wait *time.Duration
 	// bell has room for a verdict of each line.
 	bell chan verdict
 }
 
-// run returns once messages were claimed, or there is an error, or the time is up.
-func (ts *tries) run(ctx context.Context) error {
-	if err := ts.claim(ctx); err != nil || !ts.empty() {
-		return err
+// await is that of one queue. It works on a copy, so that a receive that does not wait is not on the heap.
+func (t *try) await(ctx context.Context) error {
+	if t.wait() == 0 {
+		return nil
 	}
+	waiting := *t
+	ts := &tries{engine: t.engine, all: []*try{&waiting}, most: t.req.Max}
+	err := ts.await(ctx)
+	*t = waiting
+	return err
+}
+
+// wait is that of the request, else the queue's.
+func (t *try) wait() time.Duration {
+	if t.req.Wait != nil {
+		return *t.req.Wait
+	}
+	return t.setup.config.Wait
+}
+
+// await returns once messages were claimed, or there is an error, or the time is up. All queues were asked before.
+func (ts *tries) await(ctx context.Context) error {
 	wait := ts.longest()
 	if wait == 0 {
 		return nil
@@ -208,12 +229,9 @@ func (ts *tries) empty() bool {
 
 // longest is the wait of the request, else the longest of the queues'.
 func (ts *tries) longest() time.Duration {
-	if ts.wait != nil {
-		return *ts.wait
-	}
 	var longest time.Duration
 	for _, t := range ts.all {
-		longest = max(longest, t.setup.config.Wait)
+		longest = max(longest, t.wait())
 	}
 	return longest
 }
@@ -258,7 +276,8 @@ func (t *try) largest() int64 {
 
 // spot is where a receive waits for one of its queues.
 type spot struct {
-	waiter waiter
+	// waiter is made when it is first needed: most receives do not wait.
+	waiter *waiter
 	// line is that in which it stands or was woken last.
 	line     *line
 	standing bool
@@ -306,9 +325,11 @@ func (ts *tries) enter(t *try, again bool) bool {
 		return true
 	}
 	ts.withdraw(p) // from the line of a queue that was deleted and created again
-	p.waiter.verdict = ts.bell
+	if p.waiter == nil {
+		p.waiter = &waiter{verdict: ts.bell}
+	}
 	p.line = line
-	p.standing = line.enter(&p.waiter, t.seen, again)
+	p.standing = line.enter(p.waiter, t.seen, again)
 	return p.standing
 }
 
@@ -321,7 +342,7 @@ func (ts *tries) called() verdict {
 		if !p.standing {
 			continue
 		}
-		told := p.line.told(&p.waiter)
+		told := p.line.told(p.waiter)
 		if told == 0 {
 			continue
 		}
@@ -339,7 +360,7 @@ func (ts *tries) called() verdict {
 // withdraw gives up a spot. A wake that came meanwhile is handed on.
 func (ts *tries) withdraw(p *spot) {
 	if p.standing {
-		if told := p.line.withdraw(&p.waiter); told != 0 {
+		if told := p.line.withdraw(p.waiter); told != 0 {
 			<-ts.bell
 			p.woken = told == tryAgain
 		}

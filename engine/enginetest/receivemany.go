@@ -332,7 +332,10 @@ func noSignalIsLostInSeveralLines(b *bundle) {
 		rnd := mathrand.New(mathrand.NewPCG(seed, uint64(i)))
 		busy.Go(func() {
 			for ctx.Err() == nil {
-				order := rnd.Perm(queues)[:1+rnd.IntN(queues)]
+				order := rnd.Perm(queues)
+				if i > 2 { // the first ones see to it that there is someone for each queue
+					order = order[:1+rnd.IntN(queues)]
+				}
 				req := engine.ReceiveManyRequest{ReceiveRequest: engine.ReceiveRequest{Wait: new(time.Hour)}}
 				for _, n := range order {
 					req.Queues = append(req.Queues, all[n])
