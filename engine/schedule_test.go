@@ -399,6 +399,19 @@ func TestManyAtOnceAreAllSent(t *testing.T) {
 	})
 }
 
+func TestUnreadableScheduleHoldsUpNoOther(t *testing.T) {
+	inBubble(t, func(b *timed) {
+		b.schedule(scheduled, "good", engine.ScheduleSpec{Cron: "* * * * *"})
+		if _, err := b.store.Put(b.Context(), "schedule/acme/work/bad", []byte("{}"), 0); err != nil {
+			b.Fatal(err)
+		}
+		b.restart(0)
+		b.pass(2 * time.Minute)
+		b.wantTaken(scheduled, "good 00:01:00", "good 00:02:00")
+		b.wantFailures("work bad: ", "work bad: ", "work bad: ") // at the start and every minute
+	})
+}
+
 func TestFailedSendIsTriedUntilTheNextFireTime(t *testing.T) {
 	inBubble(t, func(b *timed) {
 		b.queue(scheduled, func(c *engine.QueueConfig) { c.Limits.MaxMessages = 1 })

@@ -57,7 +57,6 @@ func (e *Engine) survey(ctx context.Context, start time.Time) {
 }
 
 func (e *Engine) surveyPages(ctx context.Context, start time.Time) error {
-	var unreadable error
 	for after := ""; ; {
 		pairs, err := e.store.List(ctx, schedulePrefix, after, schedulePage)
 		if err != nil {
@@ -66,7 +65,7 @@ func (e *Engine) surveyPages(ctx context.Context, start time.Time) error {
 		for _, p := range pairs {
 			r, err := decodeSchedule(p)
 			if err != nil {
-				unreadable = errors.Join(unreadable, err)
+				e.scheduleFailed(ctx, p.Key, err) // the others go on
 				continue
 			}
 			a, fresh := e.timetable.appointment(p.Key)
@@ -80,7 +79,7 @@ func (e *Engine) surveyPages(ctx context.Context, start time.Time) error {
 			e.expect(a, at)
 		}
 		if len(pairs) < schedulePage {
-			return unreadable
+			return nil
 		}
 		after = pairs[len(pairs)-1].Key
 	}

@@ -15,8 +15,8 @@ type ScheduleRequest struct {
 	Zone string `json:"tz,omitzero" example:"Europe/Berlin"`
 	// What is sent each time: as in a send, without deliver_at.
 	Message NewMessage `json:"message" validate:"required"`
-	// What becomes of fire times that passed while no server ran: skip leaves them out, once sends one message for all of
-	// them.
+	// What becomes of fire times that passed while no server ran: skip, the default, leaves them out; once sends one message
+	// for all of them, with the fire time of the last.
 	Missed engine.MissedPolicy `json:"missed,omitzero" swaggertype:"string" enums:"skip,once" example:"skip"`
 }
 
