@@ -209,7 +209,8 @@ func (e *Engine) startRedrive(ctx context.Context, q *queue, req *RedriveRequest
 	if record.Choice.UpTo == 0 {
 		record.finish(TaskDone, now)
 	}
-	id, rev, err := e.newTask(ctx, q.ref.Tenant, req, &record, prev)
+	// From here on the client's hanging up does not stop it half-way, with a record that nobody works on.
+	id, rev, err := e.newTask(context.WithoutCancel(ctx), q.ref.Tenant, req, &record, prev)
 	if err != nil {
 		return Task{}, err
 	}

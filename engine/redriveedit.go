@@ -30,6 +30,8 @@ func (e *Engine) redriveEdited(ctx context.Context, q *queue, req *RedriveReques
 	if err != nil {
 		return Task{}, err
 	}
+	// From here on the client's hanging up does not stop it half-way.
+	ctx = context.WithoutCancel(ctx)
 	id, rev, err := e.newTask(ctx, q.ref.Tenant, req, &record, prev)
 	if err != nil {
 		return Task{}, err
@@ -38,8 +40,6 @@ func (e *Engine) redriveEdited(ctx context.Context, q *queue, req *RedriveReques
 	if e.events.TaskStarted != nil {
 		e.events.TaskStarted(record.shown(q.ref.Tenant, id))
 	}
-	// From here on the client's hanging up does not stop it half-way.
-	ctx = context.WithoutCancel(ctx)
 	_, err = e.redriveMove(ctx, q, to, r, store.MoveParams{
 		Select:  store.Selection{States: r.sieve.selection.States, Seqs: []store.Seq{v.Seq}},
 		Limit:   1,

@@ -113,7 +113,8 @@ func (e *Engine) CancelTask(ctx context.Context, tenant, id, principal string) (
 		}
 		r.finish(TaskCancelled, e.clock.now().UTC())
 		r.CancelledBy = principal
-		if _, err = e.putTask(ctx, taskKey(tenant, id), r, rev); err == nil {
+		// From here on the client's hanging up does not stop it half-way.
+		if _, err = e.putTask(context.WithoutCancel(ctx), taskKey(tenant, id), r, rev); err == nil {
 			break
 		}
 		if !errors.Is(err, store.ErrConflict) {
@@ -121,7 +122,7 @@ func (e *Engine) CancelTask(ctx context.Context, tenant, id, principal string) (
 		}
 	}
 	e.tasks.halt(ctx, taskKey(tenant, id))
-	t, err := e.Task(ctx, tenant, id)
+	t, err := e.Task(context.WithoutCancel(ctx), tenant, id)
 	if err != nil {
 		return Task{}, err
 	}
