@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 const (
@@ -70,7 +69,7 @@ func validScheduleName(name string) *Error {
 
 func notOfNames(r rune) bool {
 	letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-	return !letter && (r < '0' || r > '9') && r != '_' && r != '-' || r == utf8.RuneError
+	return !letter && (r < '0' || r > '9') && r != '_' && r != '-'
 }
 
 // stamped is the message as it is sent at a fire time.

@@ -28,6 +28,12 @@ func TestScheduleRecordKeepsEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const written = `{"version":1,"id":"abc","generation":"9223372036854775808","cron":"30 8 * * *","tz":"Europe/Berlin","missed":"once",` +
+		`"next":1796023800,"last":1795937400,"message":{"body":"AP8=","content_type":"image/jpeg","traceparent":"00-1-2-01",` +
+		`"attributes":[{"name":"n","type":"Binary","value":"/g=="}],"delay":1000000000,"group":"g","dedup_id":"d","priority":9,"ttl":60000000000}}`
+	if diff := cmp.Diff(written, string(value)); diff != "" {
+		t.Errorf("written form (-want +got):\n%s", diff)
+	}
 	got, err := decodeSchedule(store.Pair{Key: scheduleKey(want.queue, want.name), Value: value, Revision: 17})
 	if err != nil {
 		t.Fatal(err)
