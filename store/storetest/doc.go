@@ -2,6 +2,7 @@
 // knows nothing of how a backend keeps its promises.
 //
 //   - [Run] holds the cases, one file per operation, and the random histories that are compared with a plain reference.
+//     What queues remember is also tested with the store closed and opened again before each call.
 //   - [Crash] runs workloads on a simulated disk, crashes it around each of its calls, and compares what comes back with
 //     a ledger of what was acknowledged. [Damage], [Faults], [Lies] and [Full] do the same with damaged files, failing
 //     calls, syncs that only seem to work and a disk without room.

@@ -19,7 +19,7 @@ func TestWorkloadsOnTheReference(t *testing.T) {
 		t.Run(load.name, func(t *testing.T) {
 			t.Parallel()
 			rng := random(s, uint64(i))
-			for range size(20, 2000) {
+			for range size(8, 2000) {
 				runOnTheReference(t, load, rng.Uint64())
 			}
 		})
