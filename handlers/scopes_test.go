@@ -41,6 +41,8 @@ var calls = []struct{ method, path, body, action string }{
 	{"PUT", "/v1/queues/q", "", "manage"},
 	{"PATCH", "/v1/queues/q", "", "manage"},
 	{"GET", "/v1/queues/q", "", "read"},
+	{"POST", "/v1/queues/q/pause", `{"consume":true}`, "manage"},
+	{"POST", "/v1/queues/q/resume", "", "manage"},
 	{"POST", "/v1/queues/q/messages", `{"body":"x"}`, "send"},
 	{"POST", "/v1/queues/q/receive", "", "receive"},
 	{"POST", "/v1/queues/q/ack", `{"receipts":["x"]}`, "receive"},
@@ -165,4 +167,16 @@ func TestPagesNeedNoToken(t *testing.T) {
 	for _, path := range []string{"/", "/docs", "/openapi.json", "/healthz", "/readyz"} {
 		srv.Get(path).Want(http.StatusOK)
 	}
+}
+
+func TestReceivingFromManyNeedsTheScopeOfEach(t *testing.T) {
+	t.Parallel()
+	srv, caller := withKeys(t)
+	srv.Put("/v1/queues/a", "", caller("", "queues:manage:*")...).Want(http.StatusCreated)
+	const both = `{"queues":["a","b"]}`
+	srv.Post("/v1/receive", both).Refused(http.StatusUnauthorized, "unauthenticated", "")
+	srv.Post("/v1/receive", both, caller("", "queues:receive:a queues:send:b")...).Refused(http.StatusForbidden, "forbidden", "").Has("queues:receive:b")
+	srv.Post("/v1/receive", both, caller("", "queues:receive:*")...).Refused(http.StatusNotFound, "not_found", "queues[1]")
+	srv.Post("/v1/receive", `{"queues":["a"]}`, caller("acme", "queues:receive:*")...).Refused(http.StatusNotFound, "not_found", "queues[0]")
+	srv.Post("/v1/receive", `{"queues":["a"]}`, caller("", "queues:receive:a")...).Want(http.StatusOK)
 }

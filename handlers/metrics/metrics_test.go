@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/handlerstest"
 	"github.com/dabba-mq/dabba/handlers/metrics"
 )
 
@@ -181,4 +182,21 @@ func TestRoutesAreCountedByStatus(t *testing.T) {
 		`dabba_http_requests_total{method="GET",route="/x",status="418"} 1`,
 		`dabba_http_requests_total{method="GET",route="/x",status="500"} 1`,
 	)
+}
+
+func TestWaitsAreAHistogram(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	srv.Put("/v1/queues/orders", "").Want(http.StatusCreated)
+	srv.Post("/v1/queues/orders/messages", `{"messages":[{"body":"a"},{"body":"b"}]}`).Want(http.StatusOK)
+	if text := srv.Get("/metrics").Want(http.StatusOK).Body; strings.Contains(string(text), "dabba_queue_wait_seconds") {
+		t.Error("a queue that has delivered nothing has a histogram")
+	}
+	srv.Post("/v1/queues/orders/receive", `{"max":2}`).Want(http.StatusOK)
+	text := srv.Get("/metrics").Want(http.StatusOK)
+	for _, bound := range []string{"0.001", "0.004", "0.016", "0.064", "0.256", "1.024", "4.096", "16.384", "65.536", "262.144", "1048.576", "4194.304"} {
+		text.Has(`dabba_queue_wait_seconds_bucket{queue="orders",le="` + bound + `"} `)
+	}
+	text.Has(`dabba_queue_wait_seconds_bucket{queue="orders",le="4194.304"} 2`)
+	text.Has(`dabba_queue_wait_seconds_count{queue="orders"} 2`)
 }

@@ -52,5 +52,20 @@ func (s *queueStates) Collect(out chan<- prometheus.Metric) {
 		age := describe(q.Ref, "dabba_queue_oldest_age_seconds",
 			"Age of the oldest ready message since it first became available; 0 when none is ready.")
 		out <- prometheus.MustNewConstMetric(age, prometheus.GaugeValue, max(0, q.OldestAge.Seconds()))
+		if q.Numbers.Waits != nil {
+			out <- waits(q.Ref, q.Numbers.Waits)
+		}
 	}
+}
+
+// waits is the histogram of one queue, in fewer buckets than the engine has: from 1 ms to 70 minutes, each four times the
+// one before.
+func waits(q engine.Ref, w *engine.Waits) prometheus.Metric {
+	buckets := make(map[float64]uint64, 12)
+	for bound := time.Millisecond; len(buckets) < 12; bound *= 4 {
+		buckets[bound.Seconds()] = w.UpTo(bound)
+	}
+	d := describe(q, "dabba_queue_wait_seconds",
+		"How long messages waited from when they became available in the queue to their first delivery, on this node.")
+	return prometheus.MustNewConstHistogram(d, w.Count, w.Sum.Seconds(), buckets)
 }
