@@ -11,9 +11,9 @@ type Store interface {
 	LogAdmin
 	KV
 
-	// Watch registers the one function that is told when messages of a queue may have become ready through a call (a
-	// send, a message given back, a lease ended by setting it to nothing, a move). It is called after the change is
-	// durable, with no lock held, possibly from many goroutines, and must not block. What becomes ready through time
+	// Watch registers the one function that is told when a claim or a send that waits may go on because of a call: messages
+	// became ready (a send, a message given back, a lease ended by setting it to nothing, a move), or one that left
+	// freed its group, a limit in flight or room in a bounded queue (also a purge). It is called after the change is durable, with no lock held, possibly from many goroutines, and must not block. What becomes ready through time
 	// alone is not announced: see NextDue in the results. Watch is called at most once, before the first use of a queue.
 	Watch(notify func(QueueID))
 

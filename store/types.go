@@ -270,7 +270,8 @@ type SettleParams struct {
 	// Strict refuses items whose lease has ended, too.
 	Strict bool
 	// Select, if set, takes the place of Items: up to 1,000 messages it chooses, in the order of their sequences, are made
-	// what Each says as if with [AnyToken]; its Seq and Token are not used.
+	// what Each says as if with [AnyToken], except that Ready gives leased ones back for their holders; its Seq and Token
+	// are not used.
 	Select *Selection
 	Each   SettleItem
 }
