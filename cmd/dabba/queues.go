@@ -27,10 +27,10 @@ func newQueues(p program) *cobra.Command {
 	var o queuesOptions
 	cmd := &cobra.Command{
 		Use:   "queues",
-		Short: "List, create, describe and delete queues",
+		Short: "List, create, describe, pause and delete queues",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unknown command %q: dabba queues takes list, create, describe or delete", args[0])
+				return usagef("unknown command %q: dabba queues takes list, create, describe, pause, resume or delete", args[0])
 			}
 			return nil
 		},
@@ -38,7 +38,8 @@ func newQueues(p program) *cobra.Command {
 	}
 	o.client.register(cmd)
 	cmd.PersistentFlags().BoolVar(&o.json, "json", false, "print JSON as the server answers it")
-	cmd.AddCommand(newQueuesList(p, &o), newQueuesCreate(p, &o), newQueuesDescribe(p, &o), newQueuesDelete(p, &o))
+	cmd.AddCommand(newQueuesList(p, &o), newQueuesCreate(p, &o), newQueuesDescribe(p, &o),
+		newQueuesPause(p, &o), newQueuesResume(p, &o), newQueuesDelete(p, &o))
 	return cmd
 }
 
@@ -53,7 +54,8 @@ type queueState struct {
 		Dead    int64 `json:"dead"`
 		Bytes   int64 `json:"bytes"`
 	} `json:"counts"`
-	OldestAge *string `json:"oldest_age"`
+	OldestAge *string      `json:"oldest_age"`
+	Paused    *queuePaused `json:"paused"`
 }
 
 func newQueuesList(p program, o *queuesOptions) *cobra.Command {
@@ -163,6 +165,7 @@ func (o *queuesOptions) printQueue(out io.Writer, answer jsontext.Value) error {
 	fmt.Fprintf(w, "dead\t%d\n", q.Counts.Dead)
 	fmt.Fprintf(w, "bytes\t%d\n", q.Counts.Bytes)
 	fmt.Fprintf(w, "oldest\t%s\n", orDash(q.OldestAge))
+	q.Paused.print(w)
 	if err := printConfig(w, "", q.Config); err != nil {
 		return err
 	}
