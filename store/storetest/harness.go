@@ -70,7 +70,7 @@ func Run(t *testing.T, h Harness) {
 		{name: "lookup", cases: lookupCases, restful: true},
 		{name: "groups", cases: groupsCases, restful: true},
 		{name: "log", cases: logCases},
-		{name: "log at once", cases: logBusyCases},
+		{name: "log at once", cases: logBusyCases, busy: true},
 		{name: "log reopen", cases: logReopenCases, reopens: true},
 	} {
 		if g.reopens && h.Reopen == nil || g.busy && h.lone {

@@ -96,7 +96,7 @@ func (s *plain) Append(_ context.Context, p store.AppendParams) (store.AppendRes
 				return store.AppendResult{}, store.ErrKeyReused
 			}
 			again := first.result
-			again.Duplicate, again.Note = true, first.Note
+			again.Duplicate, again.Note, again.NextDue = true, first.Note, l.nextDue(now)
 			return again, nil
 		}
 	}
@@ -120,6 +120,7 @@ func (s *plain) Append(_ context.Context, p store.AppendParams) (store.AppendRes
 			}, now})
 		}
 	}
+	res.NextDue = l.nextDue(now)
 	if p.Once != nil {
 		l.once[p.Once.Key] = plainAppend{*p.Once, res, now.Add(p.Once.Window)}
 	}
@@ -144,6 +145,7 @@ func (s *plain) Fetch(_ context.Context, p store.FetchParams) (store.FetchResult
 		if len(res.Records) == p.Max || len(res.Records) > 0 && bytes > p.MaxBytes {
 			break
 		}
+		r.Payload = slices.Clone(r.Payload)
 		res.Records = append(res.Records, r.Fetched)
 	}
 	return res, nil
@@ -200,15 +202,19 @@ func (s *plain) SweepLog(_ context.Context, id store.LogID) (store.LogSweepResul
 			res.Trimmed++
 		}
 	}
-	res.NextDue = store.NoDue
-	if age := l.settings.RetentionAge; age > 0 {
-		for _, p := range l.parts {
-			if int(p.first) < len(p.records) {
-				res.NextDue = min(res.NextDue, p.records[p.first].at.Add(age).Sub(now))
-			}
+	res.NextDue = l.nextDue(now)
+	return res, nil
+}
+
+// nextDue is how long from now until a record is too old.
+func (l *plainLog) nextDue(now time.Time) time.Duration {
+	due := store.NoDue
+	for _, p := range l.parts {
+		if age := l.settings.RetentionAge; age > 0 && int(p.first) < len(p.records) {
+			due = min(due, max(p.records[p.first].at.Add(age).Sub(now), 0))
 		}
 	}
-	return res, nil
+	return due
 }
 
 // overdue says that retention takes the first record.
