@@ -192,12 +192,11 @@ func (w *logWalk) run() error {
 		now, _, _ := w.where.find(seqOf(before))
 		switch {
 		case err == nil && (w.next > before || w.full):
-		case errors.Is(err, journal.ErrReleased), now != from:
+		case now != from:
 			// it was copied to another file just now, or trimmed
-		case err == nil, errors.Is(err, store.ErrCorrupt):
-			if err == nil {
-				err = fmt.Errorf("it is not behind %v: %w", from, store.ErrCorrupt)
-			}
+		case err == nil, errors.Is(err, journal.ErrReleased):
+			return w.damaged(fmt.Errorf("it is not behind %v: %w", from, store.ErrCorrupt))
+		case errors.Is(err, store.ErrCorrupt):
 			return w.damaged(err)
 		default:
 			return err

@@ -93,6 +93,10 @@ func Run(t *testing.T, h Harness) {
 		t.Parallel()
 		histories(t, h)
 	})
+	t.Run("log histories", func(t *testing.T) {
+		t.Parallel()
+		logHistories(t, h)
+	})
 }
 
 // restarting runs the cases with the store closed and opened again before each call.
