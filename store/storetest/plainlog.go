@@ -206,12 +206,15 @@ func (s *plain) SweepLog(_ context.Context, id store.LogID) (store.LogSweepResul
 	return res, nil
 }
 
-// nextDue is how long from now until a record is too old.
+// nextDue is how long from now until retention takes a record.
 func (l *plainLog) nextDue(now time.Time) time.Duration {
 	due := store.NoDue
 	for _, p := range l.parts {
+		if p.overdue(l.settings, now) {
+			return 0
+		}
 		if age := l.settings.RetentionAge; age > 0 && int(p.first) < len(p.records) {
-			due = min(due, max(p.records[p.first].at.Add(age).Sub(now), 0))
+			due = min(due, p.records[p.first].at.Add(age).Sub(now))
 		}
 	}
 	return due
