@@ -32,9 +32,11 @@ func (c *Clock) Now() Millis {
 	return c.last
 }
 
-// Until is how long from now until a wall-clock time; negative when it has passed.
+// Until is how long from the present queue time, which counts whole milliseconds, until a wall-clock time; negative when
+// it has passed.
 func (c *Clock) Until(wall time.Time) time.Duration {
-	return wall.Sub(c.now().Round(0))
+	now := c.now()
+	return wall.Sub(now.Round(0)) + now.Sub(c.start)%time.Millisecond
 }
 
 // Time turns queue time into an instant for people.
