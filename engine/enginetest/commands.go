@@ -60,6 +60,16 @@ var commands = map[string]func(*session, command) string{
 	"task":    (*session).task,
 	"tasks":   (*session).listTasks,
 	"cancel":  (*session).cancel,
+
+	"create-topic": (*session).createTopic,
+	"topic":        (*session).topic,
+	"topics":       (*session).topics,
+	"delete-topic": (*session).deleteTopic,
+	"produce":      (*session).produce,
+	"read":         (*session).read,
+	"trim":         (*session).trim,
+	"commit":       (*session).commit,
+	"committed":    (*session).committed,
 }
 
 // create queue [setting=value…]: put it with these settings, the others default.
