@@ -42,6 +42,10 @@
 //     the queue they last came from. It is a task, which makes passes over the queue, a batch at a time.
 //   - pause: a queue that is paused refuses sends, or lets receives find nothing, or both.
 //   - numbers: what an engine has seen of a queue since it started: rates, waits and losses.
+//   - topic: a named place for records, which are read any number of times and leave only by retention or a trim. It has
+//     partitions, each an order of its own; a record's place in one is its offset, and the next one to come is the high
+//     watermark. What is appended is produced.
+//   - committed offset: where a named reader of a partition goes on.
 //   - due: a queue is due when time alone has made something happen in it.
 //   - drain: to answer all waiters at once, with what there is.
 //
@@ -55,6 +59,8 @@
 //
 // Sends to a full queue that blocks wait in a line of their own, its room: whatever removes messages signals it. They
 // also look now and then by themselves, since another engine on the same store may have made room.
+//
+// A topic has a line for each partition. What is appended is for all who wait there: each signal wakes them all.
 //
 // # Goroutines
 //

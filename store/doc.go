@@ -18,6 +18,12 @@
 // Concurrency. All methods are safe for concurrent use. Calls on one queue have a single order that all callers
 // observe; a call that returned before another started comes before it.
 //
+// # Logs
+//
+// A log is to a topic what a queue is to a queue: its generation is one creation of it. Its partitions hold records under
+// offsets from 0, without gaps; reading changes nothing. Calls on one partition have a single order. An append over
+// several partitions is one transition. Records leave at the front, by a trim or a sweep, never by themselves.
+//
 // # Time
 //
 // The store owns queue time. It never runs backwards, also over a restart. Callers pass durations and receive

@@ -13,7 +13,11 @@
 // it does, the rest is copied to a merged file; a file without live messages is recycled as a journal file to come.
 // So most messages, sent and acknowledged within seconds, are written once, and a backlog is not written twice.
 //
-// A checkpoint holds the state of all queues, their places and the key-value part. It is taken when a file is full, one
+// The records of a log are found in the same way, for each partition by offset plus one. They leave at the front only, so
+// of a partition that is read and not consumed a data file is live from some record on. A merge copies an append as it
+// is, with all its parts.
+//
+// A checkpoint holds the state of all queues and logs, their places and the key-value part. It is taken when a file is full, one
 // queue after the other, each stamped with the LSN of its last record; on opening, records up to the stamp are not
 // applied again. It is published, by renaming a file, once the journal is durable beyond all stamps. A data file is
 // let go of only when the published checkpoint neither replays nor refers to it.
@@ -27,8 +31,8 @@
 //
 // # Locks
 //
-// In this order: maintenance (one checkpoint or merge at a time) – Store.mu (the map of queues) – queue.mu, several in rising order
-// of generation – kv.mu – where.mu – locks inside the journal.
+// In this order: maintenance (one checkpoint or merge at a time) – Store.mu (the maps of queues and logs) – queue.mu, several in
+// rising order of generation, or log.mu – kv.mu – where.mu – locks inside the journal.
 //
 // What does not live here: the rules (model), bytes and syncing (record, journal), the file system (disk).
 package segment

@@ -10,6 +10,8 @@
 // What time alone changes (a delay or lease that ends) is not an event: every operation first advances the state to its
 // instant, and advancing in one step or in many gives the same state.
 //
+// [Log] is the machine of a log, made in the same two halves.
+//
 // # Memory
 //
 // There is no Go pointer per message. A message that was never received is a bit of a range plus a packed size and
