@@ -243,12 +243,13 @@ func fifoKeepsTheOrderAmongManyReceivers(b *bundle) {
 						late = true
 						time.Sleep(2 * time.Second)
 					}
+					mu.Lock() // over the ack, too: the next message may be received as soon as it is done
 					results, err := b.engine.Ack(b.Context(), q, []string{d.Receipt})
 					if err != nil {
+						mu.Unlock()
 						b.Errorf("ack: %v", err)
 						return
 					}
-					mu.Lock()
 					number, next := int(d.Body[0]), acked[d.Group]
 					switch {
 					case results[0].Err != nil:
