@@ -89,3 +89,18 @@ func (e *Engine) readTopic(ctx context.Context, ref Ref) (*topicRecord, error) {
 	}
 	return &r, nil
 }
+
+// TopicEntry is [CatalogEntry] for topics.
+func TopicEntry(p store.Pair) (ref Ref, id store.LogID, ok bool, err error) {
+	if !strings.HasPrefix(p.Key, topicPrefix) {
+		return Ref{}, 0, false, nil
+	}
+	if ref, err = topicOfKey(p.Key); err != nil {
+		return Ref{}, 0, false, err
+	}
+	r, err := decodeTopic(p)
+	if err != nil {
+		return Ref{}, 0, false, err
+	}
+	return ref, r.id, true, nil
+}

@@ -20,7 +20,7 @@
 //
 // # Logs
 //
-// A log is to a topic what a queue is to a queue: its generation is one creation of it. Its partitions hold records under
+// A log is where the records of a topic are kept; its generation is one creation of it. Its partitions hold records under
 // offsets from 0, without gaps; reading changes nothing. Calls on one partition have a single order. An append over
 // several partitions is one transition. Records leave at the front, by a trim or a sweep, never by themselves.
 //

@@ -58,6 +58,7 @@ type checkReport struct {
 	Checkpoint uint64               `json:"checkpoint"`
 	Files      []segment.FileReport `json:"files"`
 	Queues     []checkedQueue       `json:"queues"`
+	Topics     []checkedTopic       `json:"topics"`
 	Keys       []string             `json:"keys"`
 	Problems   []string             `json:"problems"`
 }
@@ -116,6 +117,10 @@ func newCheckReport(found segment.Report) checkReport {
 		}
 		r.Queues = append(r.Queues, shown)
 	}
+	var err error
+	if r.Topics, err = newCheckedTopics(found); err != nil {
+		r.Problems = append(r.Problems, err.Error())
+	}
 	return r
 }
 
@@ -127,13 +132,14 @@ func (r checkReport) print(w io.Writer) error {
 	}
 	fmt.Fprintln(t, "\nREADY\tLEASED\tDELAYED\tDEAD\tBYTES\tID\t  NAME")
 	for _, q := range r.Queues {
-		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%d\t%s\t  %s\n", q.Ready, q.Leased, q.Delayed, q.Dead, q.Bytes, q.ID, q.title())
+		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%d\t%s\t  %s\n", q.Ready, q.Leased, q.Delayed, q.Dead, q.Bytes, q.ID, title(q.Tenant, q.Name))
 	}
+	printCheckedTopics(t, r.Topics)
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nCheckpoint %d, %s, %s, %s.\n", r.Checkpoint,
-		counted(len(r.Files), "data file"), counted(len(r.Queues), "queue"), counted(len(r.Keys), "key"))
+	fmt.Fprintf(w, "\nCheckpoint %d, %s, %s, %s, %s.\n", r.Checkpoint, counted(len(r.Files), "data file"),
+		counted(len(r.Queues), "queue"), counted(len(r.Topics), "topic"), counted(len(r.Keys), "key"))
 	for _, problem := range r.Problems {
 		fmt.Fprintf(w, "PROBLEM: %s\n", problem)
 	}
@@ -143,13 +149,13 @@ func (r checkReport) print(w io.Writer) error {
 	return nil
 }
 
-// title is the queue's name, with the tenant's before it unless that is the usual one.
-func (q checkedQueue) title() string {
+// title is a name, with the tenant's before it unless that is the usual one.
+func title(tenant, name *string) string {
 	switch {
-	case q.Name == nil:
+	case name == nil:
 		return "(not in the catalog)"
-	case *q.Tenant == auth.DefaultTenant:
-		return *q.Name
+	case *tenant == auth.DefaultTenant:
+		return *name
 	}
-	return *q.Tenant + "/" + *q.Name
+	return *tenant + "/" + *name
 }

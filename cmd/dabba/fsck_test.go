@@ -24,7 +24,7 @@ func TestCheckReportNamesQueues(t *testing.T) {
 	})
 	var titles []string
 	for _, q := range r.Queues {
-		titles = append(titles, q.title())
+		titles = append(titles, title(q.Tenant, q.Name))
 	}
 	if got, want := strings.Join(titles, ", "), "orders, a/b/orders, (not in the catalog)"; got != want {
 		t.Errorf("queues are %s, want %s", got, want)

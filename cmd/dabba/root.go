@@ -111,6 +111,7 @@ func newRoot(p program) *cobra.Command {
 		newSend(p),
 		newReceive(p),
 		newQueues(p),
+		newTopics(p),
 		newRedrive(p),
 		newBench(p),
 		newFsck(p),
