@@ -8,8 +8,10 @@ import (
 
 // features are what this server can do beyond the plain verbs, for clients that talk to several versions.
 var features = []string{
-	"ack-on-receive", "attempt-id", "batch", "dead-letter", "deduplication", "etag", "fair", "fifo",
-	"idempotency-key", "limits", "long-poll", "priorities", "raw-body", "retry-policy", "traceparent", "ttl",
+	"ack-on-receive", "attempt-id", "batch", "browse", "committed-offsets", "dead-letter", "deduplication", "etag", "fair", "fifo",
+	"groups", "history", "idempotency-key", "limits", "long-poll", "message-timeline", "multi-receive", "pause", "priorities",
+	"purge", "queue-numbers", "raw-body", "redrive", "release", "reschedule", "retry-policy", "schedules", "tasks", "topics",
+	"traceparent", "ttl",
 }
 
 // Info describes the server.
