@@ -96,7 +96,7 @@ func (e *Engine) committing(ctx context.Context, ref Ref, name string, req Commi
 
 // holds compares what is committed with what was expected.
 func (req *CommitRequest) holds(was map[uint32]uint64, revision store.Revision) error {
-	if err := req.Only.of("committed offsets", revision); err != nil {
+	if err := req.Only.check("set of offsets", revision); err != nil {
 		return err
 	}
 	for p, want := range req.Expected {
@@ -158,7 +158,7 @@ func (e *Engine) readOffsets(ctx context.Context, key string) (map[uint32]uint64
 
 // forgetOffsets removes all that was committed on a generation.
 func (e *Engine) forgetOffsets(ctx context.Context, id store.LogID) error {
-	return e.eachPair(ctx, offsetsOf(id), func(p store.Pair) error {
+	return e.eachPair(ctx, offsetsOf(id), pageSize, func(p store.Pair) error {
 		return e.store.Delete(ctx, p.Key, store.AnyRevision)
 	})
 }

@@ -7,19 +7,9 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 
 	"github.com/dabba-mq/dabba/store"
 )
-
-// Condition is what a queue must be like for a change to be made. The zero Condition always holds. One that does not is
-// a conflict on the field named after its HTTP header, and nothing is changed.
-type Condition struct {
-	// Match is the ETag the queue must have, or "*" for a queue that exists ("If-Match").
-	Match string
-	// Absent says that there must be no such queue yet ("If-None-Match").
-	Absent bool
-}
 
 // PutQueue creates the queue or replaces its configuration; created says which.
 func (e *Engine) PutQueue(ctx context.Context, ref Ref, cfg QueueConfig, only Condition) (q Queue, created bool, err error) {
@@ -43,62 +33,58 @@ func (e *Engine) configure(ctx context.Context, ref Ref, only Condition, next fu
 	if err := validRef(ref); err != nil {
 		return Queue{}, false, err
 	}
-	q, created, err := e.replaceRecord(ctx, ref, only, func(was *record) (record, error) { return e.nextRecord(ref, was, next) })
+	created, err := e.replaceRecord(ctx, ref, only, func(was *record) (record, error) { return e.nextRecord(ref, was, next) })
 	if err != nil {
 		return Queue{}, false, err
 	}
 	if e.events.Configured != nil {
 		e.events.Configured(ref)
 	}
-	shown, err := e.show(ctx, q)
-	if err != nil {
-		return Queue{}, false, err
-	}
-	return shown, created, nil
+	q, err := e.Queue(ctx, ref)
+	return q, created, withOutcome(Applied, err)
 }
 
-// replaceRecord replaces the catalog entry (nil for none) by next of it, which has the revision of the present one.
-func (e *Engine) replaceRecord(ctx context.Context, ref Ref, only Condition, next func(was *record) (record, error)) (*queue, bool, error) {
+// replaceRecord replaces the catalog entry (nil for none) by next of it, which has the revision of the present one;
+// created says that there was none.
+func (e *Engine) replaceRecord(ctx context.Context, ref Ref, only Condition, next func(was *record) (record, error)) (created bool, err error) {
 	release, err := e.catalog.turn(ctx, ref)
 	if err != nil {
-		return nil, false, err
+		return false, err
 	}
 	defer release()
 	for {
 		was, err := e.readRecord(ctx, ref)
 		if err != nil {
-			return nil, false, fromStore(err)
+			return false, fromStore(err)
 		}
-		q, err := e.tryReplace(ctx, ref, was, only, next)
+		err = e.tryReplace(ctx, ref, was, only, next)
 		if errors.Is(err, store.ErrConflict) {
 			continue // another node changed it since
 		}
-		return q, was == nil, err
+		return was == nil, err
 	}
 }
 
 // tryReplace writes the catalog first and the store's settings after it. When the second fails the next call on the
 // queue repeats it, since the setup with the new revision is refused until then.
-func (e *Engine) tryReplace(ctx context.Context, ref Ref, was *record, only Condition, next func(*record) (record, error)) (*queue, error) {
-	if err := only.check(was); err != nil {
-		return nil, err
+func (e *Engine) tryReplace(ctx context.Context, ref Ref, was *record, only Condition, next func(*record) (record, error)) error {
+	present := store.Revision(0)
+	if was != nil {
+		present = was.revision
+	}
+	if err := only.check("queue", present); err != nil {
+		return err
 	}
 	r, err := next(was)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if was == nil || !reflect.DeepEqual(was.config, r.config) || !was.pause.equal(r.pause) {
 		if r.revision, err = e.putRecord(ctx, ref, r); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	q := e.install(ref, r)
-	if err := e.apply(ctx, q); err != nil {
-		half := *fromStore(err)
-		half.Outcome = Unknown
-		return nil, &half
-	}
-	return q, nil
+	return withOutcome(Unknown, e.apply(ctx, e.install(ref, r)))
 }
 
 // nextRecord is the record to write; its revision is still that of the present one.
@@ -163,23 +149,6 @@ func (e *Engine) putRecord(ctx context.Context, ref Ref, r record) (store.Revisi
 	}
 	return rev, nil
 }
-
-// check holds the condition against what is in the catalog, nil for nothing.
-func (c Condition) check(r *record) error {
-	switch {
-	case c.Absent && r != nil:
-		return conflict("If-None-Match", "The queue exists already; leave out If-None-Match to replace its configuration.")
-	case c.Match == "":
-		return nil
-	case r == nil:
-		return conflict("If-Match", "The queue does not exist; send no If-Match to create it.")
-	case c.Match != "*" && c.Match != etag(r.revision):
-		return conflict("If-Match", "The configuration was changed since; read it again and repeat.")
-	}
-	return nil
-}
-
-func etag(r store.Revision) string { return strconv.FormatUint(uint64(r), 10) }
 
 // clone shares no memory with c. No tags are nil, so that equal configurations compare equal.
 func (c *QueueConfig) clone() QueueConfig {

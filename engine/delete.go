@@ -24,7 +24,7 @@ func (e *Engine) DeleteQueue(ctx context.Context, ref Ref, only Condition, force
 	if r == nil {
 		return unlisted(ref)
 	}
-	if err := only.check(r); err != nil {
+	if err := only.check("queue", r.revision); err != nil {
 		return err
 	}
 	q := e.install(ref, *r)
@@ -102,9 +102,7 @@ func (e *Engine) remove(ctx context.Context, q *queue, r *record) error {
 		err = e.removeSchedules(ctx, q)
 	}
 	if err != nil {
-		half := *fromStore(fmt.Errorf("drop %s: %w", q.ref, err))
-		half.Outcome = Applied
-		return &half
+		return withOutcome(Applied, fmt.Errorf("drop %s: %w", q.ref, err))
 	}
 	if e.events.Deleted != nil {
 		e.events.Deleted(q.ref)

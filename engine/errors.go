@@ -127,6 +127,16 @@ var (
 	}
 )
 
+// withOutcome is err, if it is one, of a call that had changed something before it failed.
+func withOutcome(o Outcome, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := *fromStore(err)
+	e.Outcome = o
+	return &e
+}
+
 // fromStore is the one place where errors of the store become errors of the engine.
 func fromStore(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {

@@ -11,14 +11,14 @@ import (
 // onReceiveLease is the lease of messages that are acked by being received: only as long as that takes.
 const onReceiveLease = 30 * time.Second
 
-// settle acks what was claimed, durably, before anybody sees it: from here on the messages are delivered at most once.
+// ackAll acks what was claimed, durably, before anybody sees it: from here on the messages are delivered at most once.
 // One that was removed by someone else meanwhile is not delivered.
-func (r *Received) settle(ctx context.Context, s *setup) error {
+func (r *Received) ackAll(ctx context.Context, s *setup) error {
 	items := make([]store.SettleItem, len(r.claimed.Messages))
 	for i := range items {
 		items[i] = store.SettleItem{Seq: r.claimed.Messages[i].Seq, Token: r.claimed.Token, Target: store.Done}
 	}
-	outcomes, err := r.ack(context.WithoutCancel(ctx), s, items)
+	outcomes, err := r.settle(context.WithoutCancel(ctx), s, items)
 	if err != nil {
 		return fromStore(fmt.Errorf("ack what was received from %s: %w", r.queue.ref, err))
 	}
@@ -31,27 +31,4 @@ func (r *Received) settle(ctx context.Context, s *setup) error {
 	r.claimed.Messages, r.kept = mine, true
 	tell(r.engine.events.Acked, r.queue.ref, r.engine.acked(r.queue, outcomes))
 	return nil
-}
-
-// ack follows a change of the configuration, like every settlement. Of a queue that was deleted nothing is left.
-func (r *Received) ack(ctx context.Context, s *setup, items []store.SettleItem) ([]store.Outcome, error) {
-	e, q := r.engine, r.queue
-	for reloads := 0; ; reloads++ {
-		res, err := e.store.Settle(ctx, store.SettleParams{Queue: q.id, Revision: uint64(s.revision), Items: items})
-		if err == nil {
-			e.dueIn(q, res.NextDue)
-			return res.Outcomes, nil
-		}
-		if !isStale(err) || reloads == maxReloads {
-			return nil, err
-		}
-		now, setup, err := e.reload(ctx, q.ref, s)
-		if err != nil {
-			return nil, err
-		}
-		if now != q {
-			return nil, store.ErrGone
-		}
-		s = setup
-	}
 }

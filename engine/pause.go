@@ -59,7 +59,7 @@ func (e *Engine) ResumeQueue(ctx context.Context, ref Ref, produce, consume bool
 
 // repause replaces the pause of a queue. Its revision rises with that, so that all nodes notice.
 func (e *Engine) repause(ctx context.Context, ref Ref, next func(was Pause) Pause) (Queue, error) {
-	q, _, err := e.replaceRecord(ctx, ref, Condition{}, func(was *record) (record, error) {
+	_, err := e.replaceRecord(ctx, ref, Condition{}, func(was *record) (record, error) {
 		if was == nil {
 			return record{}, unlisted(ref)
 		}
@@ -73,7 +73,8 @@ func (e *Engine) repause(ctx context.Context, ref Ref, next func(was Pause) Paus
 	if e.events.Configured != nil {
 		e.events.Configured(ref)
 	}
-	return e.show(ctx, q)
+	q, err := e.Queue(ctx, ref)
+	return q, withOutcome(Applied, err)
 }
 
 // at is what is left of the pause by now.

@@ -75,10 +75,8 @@ func (p *pages) each(q *queue, change func(store.Selection) (next store.Seq, err
 
 // halfway makes the outcome of an error unknown if something was changed before it.
 func (p *pages) halfway(err error) error {
-	if err == nil || !p.turned {
+	if !p.turned {
 		return err
 	}
-	e := *ErrorOf(err)
-	e.Outcome = Unknown
-	return &e
+	return withOutcome(Unknown, err)
 }

@@ -169,7 +169,7 @@ func (t *try) deliver(ctx context.Context) (*Received, error) {
 		return nil, fromStore(err)
 	}
 	if t.setup.config.Ack == AckOnReceive && !t.empty() {
-		if err := r.settle(ctx, t.setup); err != nil {
+		if err := r.ackAll(ctx, t.setup); err != nil {
 			return nil, err
 		}
 	}
@@ -255,33 +255,36 @@ func (r *Received) Undo(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 	defer cancel()
-	if err := r.engine.giveBack(ctx, r.queue, items); err != nil {
+	outcomes, err := r.settle(ctx, r.queue.setup.Load(), items)
+	if err != nil && fromStore(err).Code != CodeNotFound { // a queue that was deleted took the messages with it
 		return fromStore(fmt.Errorf("give back messages of %s: %w", r.queue.ref, err))
 	}
+	undone := count(outcomes, store.Settled)
+	r.engine.countReturned(r.queue, undone)
+	tell(r.engine.events.Undone, r.queue.ref, undone)
 	r.Messages, r.claimed = nil, store.ClaimResult{}
 	return nil
 }
 
-func (e *Engine) giveBack(ctx context.Context, q *queue, items []store.SettleItem) error {
-	s := q.setup.Load()
+// settle says what becomes of claimed messages. It follows changes of the configuration, like every settlement, but not
+// to another queue of that name: then it is [store.ErrGone].
+func (r *Received) settle(ctx context.Context, s *setup, items []store.SettleItem) ([]store.Outcome, error) {
+	e, q := r.engine, r.queue
 	for reloads := 0; ; reloads++ {
 		res, err := e.store.Settle(ctx, store.SettleParams{Queue: q.id, Revision: uint64(s.revision), Items: items})
 		if err == nil {
 			e.dueIn(q, res.NextDue)
-			undone := count(res.Outcomes, store.Settled)
-			e.countReturned(q, undone)
-			tell(e.events.Undone, q.ref, undone)
-			return nil
+			return res.Outcomes, nil
 		}
 		if !isStale(err) || reloads == maxReloads {
-			return err
+			return nil, err
 		}
 		now, setup, err := e.reload(ctx, q.ref, s)
-		if ErrorOf(err).Code == CodeNotFound || err == nil && now != q {
-			return nil // the queue was deleted, and the messages with it
-		}
 		if err != nil {
-			return err
+			return nil, err
+		}
+		if now != q {
+			return nil, store.ErrGone
 		}
 		s = setup
 	}

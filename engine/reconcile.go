@@ -7,9 +7,6 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-// pageSize is how much of a listing is read at once.
-const pageSize = 1000
-
 // reconcile learns all queues and repairs what a crash may have left between catalog and store. The store's
 // generations are listed first: each was in the catalog before it was in the store, so one that is not there by now
 // was deleted.
@@ -18,30 +15,20 @@ func (e *Engine) reconcile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var after string
-	for {
-		pairs, err := e.store.List(ctx, catalogPrefix, after, pageSize)
+	err = e.eachPair(ctx, catalogPrefix, pageSize, func(p store.Pair) error {
+		ref, err := refOfKey(p.Key)
 		if err != nil {
-			return fmt.Errorf("list the catalog: %w", err)
+			return err
 		}
-		for _, p := range pairs {
-			ref, err := refOfKey(p.Key)
-			if err != nil {
-				return err
-			}
-			r, err := decodeRecord(p)
-			if err != nil {
-				return err
-			}
-			delete(orphans, r.id)
-			if err := e.apply(ctx, e.install(ref, r)); err != nil {
-				return err
-			}
+		r, err := decodeRecord(p)
+		if err != nil {
+			return err
 		}
-		if len(pairs) < pageSize {
-			break
-		}
-		after = pairs[len(pairs)-1].Key
+		delete(orphans, r.id)
+		return e.apply(ctx, e.install(ref, r))
+	})
+	if err != nil {
+		return err
 	}
 	for id := range orphans {
 		if err := e.store.Drop(ctx, id); err != nil {

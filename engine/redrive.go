@@ -71,8 +71,11 @@ func (e *Engine) Redrive(ctx context.Context, ref Ref, req RedriveRequest) (Task
 	}
 	for {
 		t, prev, err := e.earlier(ctx, ref, &req)
-		if t != nil || err != nil {
-			return *t, err
+		if err != nil {
+			return Task{}, err
+		}
+		if t != nil {
+			return *t, nil
 		}
 		var fresh Task
 		err = e.follow(ctx, ref, func(q *queue, _ *setup) error {
@@ -250,7 +253,7 @@ func (e *Engine) newTask(ctx context.Context, tenant string, req *RedriveRequest
 func (e *Engine) forgetTasks(ctx context.Context, tenant string) error {
 	before := e.clock.now().Add(-taskKept)
 	var old []store.Pair
-	err := e.eachTask(ctx, taskTenantPrefix(tenant), func(p store.Pair) error {
+	err := e.eachPair(ctx, taskTenantPrefix(tenant), pageSize, func(p store.Pair) error {
 		r, err := decodeTask(p)
 		if err != nil {
 			return err
@@ -280,13 +283,13 @@ func (e *Engine) earlier(ctx context.Context, ref Ref, req *RedriveRequest) (t *
 		if ErrorOf(err).Code == CodeNotFound {
 			return nil, 0, nil
 		}
-		return new(Task), 0, err
+		return nil, 0, err
 	}
 	if r.State != TaskRunning && e.clock.now().Sub(r.CreatedAt) >= IdempotencyWindow {
 		return nil, prev, nil
 	}
 	if !slices.Equal(r.Fingerprint, req.fingerprint()) {
-		return new(Task), 0, fromStore(fmt.Errorf("redrive %s: %w", ref, store.ErrKeyReused))
+		return nil, 0, fromStore(fmt.Errorf("redrive %s: %w", ref, store.ErrKeyReused))
 	}
 	shown := r.shown(ref.Tenant, id)
 	shown.Duplicate = true

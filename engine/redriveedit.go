@@ -47,9 +47,7 @@ func (e *Engine) redriveEdited(ctx context.Context, q *queue, req *RedriveReques
 	}, []MessageID{req.Edit.ID})
 	refused := r.endEdit(e, err)
 	if _, err := e.note(ctx, r); err != nil {
-		half := *fromStore(fmt.Errorf("note the end of task %s: %w", id, err))
-		half.Outcome = Unknown
-		return Task{}, &half
+		return Task{}, withOutcome(Unknown, fmt.Errorf("note the end of task %s: %w", id, err))
 	}
 	if refused != nil {
 		return Task{}, refused

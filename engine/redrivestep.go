@@ -227,11 +227,7 @@ func cameFrom(v *store.View) string {
 func (e *Engine) idsOf(q *queue, views []store.View) []MessageID {
 	ids := make([]MessageID, len(views))
 	for i := range views {
-		if o := views[i].Origin; o != nil {
-			e.ids.put(&ids[i], o.Queue, o.Seq)
-		} else {
-			e.ids.put(&ids[i], q.id, views[i].Seq)
-		}
+		ids[i] = e.ids.of(q.id, &views[i].Delivery)
 	}
 	return ids
 }

@@ -9,32 +9,32 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-// Schedule says when a message is to be ready. With both set the later counts, with none it is now.
-type Schedule struct {
+// RescheduleRequest says when a message is to be ready. With both set the later counts, with none it is now.
+type RescheduleRequest struct {
 	// Delay is from now on, at most [MaxDuration].
 	Delay *time.Duration
 	// DeliverAt is wall-clock time; one that has passed is now.
 	DeliverAt *time.Time
 }
 
-func (s *Schedule) validate() *Error {
-	if s.Delay != nil && (*s.Delay < 0 || *s.Delay > MaxDuration) {
-		return validDuration("delay", *s.Delay, 0, MaxDuration)
+func (r *RescheduleRequest) validate() *Error {
+	if r.Delay != nil && (*r.Delay < 0 || *r.Delay > MaxDuration) {
+		return validDuration("delay", *r.Delay, 0, MaxDuration)
 	}
-	if s.DeliverAt != nil && s.DeliverAt.Year() > lastYear {
+	if r.DeliverAt != nil && r.DeliverAt.Year() > lastYear {
 		return invalid("deliver_at", fmt.Sprintf("Give a time up to the year %d.", lastYear))
 	}
 	return nil
 }
 
 // after is how long that is from now.
-func (s *Schedule) after(now time.Time) time.Duration {
+func (r *RescheduleRequest) after(now time.Time) time.Duration {
 	after := time.Duration(0)
-	if s.Delay != nil {
-		after = *s.Delay
+	if r.Delay != nil {
+		after = *r.Delay
 	}
-	if s.DeliverAt != nil {
-		after = max(after, s.DeliverAt.Sub(now))
+	if r.DeliverAt != nil {
+		after = max(after, r.DeliverAt.Sub(now))
 	}
 	return after
 }
@@ -42,7 +42,7 @@ func (s *Schedule) after(now time.Time) time.Duration {
 // Reschedule makes a ready or delayed message ready at another time, and shows it. A message that is leased or dead is a
 // conflict: it belongs to its consumer, or is not delivered at all. One that was ready for so short a time that it is
 // gone by now is shown as removed.
-func (e *Engine) Reschedule(ctx context.Context, ref Ref, id MessageID, to Schedule) (Looked, error) {
+func (e *Engine) Reschedule(ctx context.Context, ref Ref, id MessageID, to RescheduleRequest) (Looked, error) {
 	if err := to.validate(); err != nil {
 		return Looked{}, err
 	}
@@ -72,12 +72,11 @@ func (e *Engine) Reschedule(ctx context.Context, ref Ref, id MessageID, to Sched
 	if err == nil {
 		return found, nil
 	}
-	if failed := *ErrorOf(err); failed.Code != CodeNotFound {
-		failed.Outcome = Applied
-		return Looked{}, &failed
+	if ErrorOf(err).Code != CodeNotFound {
+		return Looked{}, withOutcome(Applied, err)
 	}
 	if found, err = e.looked(q, &was); err != nil {
-		return Looked{}, fromStore(err)
+		return Looked{}, withOutcome(Applied, err)
 	}
 	found.State, found.Due = StateRemoved, time.Time{}
 	return found, nil

@@ -49,8 +49,8 @@ const (
 	MissedOnce MissedPolicy = "once" // one message for all of them, with the fire time of the last
 )
 
-// QueueSchedule is one recurring send of a queue.
-type QueueSchedule struct {
+// Schedule is one recurring send of a queue.
+type Schedule struct {
 	Queue Ref
 	Name  string
 	ScheduleSpec

@@ -144,7 +144,7 @@ func (b *timed) queue(ref engine.Ref, changes ...func(*engine.QueueConfig)) {
 	}
 }
 
-func (b *timed) schedule(ref engine.Ref, name string, spec engine.ScheduleSpec) engine.QueueSchedule {
+func (b *timed) schedule(ref engine.Ref, name string, spec engine.ScheduleSpec) engine.Schedule {
 	b.Helper()
 	if spec.Message.Body == nil {
 		spec.Message.Body = []byte(name)
@@ -619,7 +619,7 @@ func TestListSchedules(t *testing.T) {
 		for _, limit := range []int{1, 10, 32, 75, 1000} {
 			var got []string
 			for after, more := "", true; more; {
-				var page []engine.QueueSchedule
+				var page []engine.Schedule
 				var err error
 				page, more, err = b.engine.Schedules(b.Context(), scheduled, after, limit)
 				if err != nil || len(page) > limit {

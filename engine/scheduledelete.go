@@ -49,26 +49,14 @@ func (e *Engine) removeSchedule(ctx context.Context, key string, rev store.Revis
 
 // removeSchedules removes those of a queue that was deleted. Those it cannot remove are found by [Engine.survey].
 func (e *Engine) removeSchedules(ctx context.Context, q *queue) error {
-	for after := ""; ; {
-		pairs, err := e.store.List(ctx, schedulesOf(q.ref), after, schedulePage)
+	return e.eachPair(ctx, schedulesOf(q.ref), schedulePage, func(p store.Pair) error {
+		r, err := decodeSchedule(p)
 		if err != nil {
-			return fmt.Errorf("list the schedules of %s: %w", q.ref, err)
+			return err
 		}
-		for _, p := range pairs {
-			r, err := decodeSchedule(p)
-			if err != nil {
-				return err
-			}
-			if r.generation != q.id {
-				continue // the name was taken again
-			}
-			if err := e.removeSchedule(ctx, p.Key, store.AnyRevision); err != nil {
-				return err
-			}
+		if r.generation != q.id {
+			return nil // the name was taken again
 		}
-		if len(pairs) < schedulePage {
-			return nil
-		}
-		after = pairs[len(pairs)-1].Key
-	}
+		return e.removeSchedule(ctx, p.Key, store.AnyRevision)
+	})
 }

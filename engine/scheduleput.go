@@ -13,9 +13,9 @@ import (
 
 // PutSchedule creates the schedule or replaces what it says; created says which. As long as cron expression and zone stay
 // the same its fire times do, too, however often it is put. It is durable on return.
-func (e *Engine) PutSchedule(ctx context.Context, ref Ref, name string, spec ScheduleSpec) (s QueueSchedule, created bool, err error) {
+func (e *Engine) PutSchedule(ctx context.Context, ref Ref, name string, spec ScheduleSpec) (s Schedule, created bool, err error) {
 	if err := firstError(validRef(ref), validScheduleName(name)); err != nil {
-		return QueueSchedule{}, false, err
+		return Schedule{}, false, err
 	}
 	if spec.Zone == "" {
 		spec.Zone = DefaultZone
@@ -26,20 +26,20 @@ func (e *Engine) PutSchedule(ctx context.Context, ref Ref, name string, spec Sch
 	spec.Cron = strings.TrimSpace(spec.Cron)
 	rule, refused := parseRule(spec.Cron, spec.Zone)
 	if refused != nil {
-		return QueueSchedule{}, false, refused
+		return Schedule{}, false, refused
 	}
 	if spec.Missed != MissedSkip && spec.Missed != MissedOnce {
-		return QueueSchedule{}, false, invalid("missed", "Give skip or once.")
+		return Schedule{}, false, invalid("missed", "Give skip or once.")
 	}
 	q, err := e.readRecord(ctx, ref)
 	if err != nil {
-		return QueueSchedule{}, false, fromStore(err)
+		return Schedule{}, false, fromStore(err)
 	}
 	if q == nil {
-		return QueueSchedule{}, false, notFound(ref)
+		return Schedule{}, false, notFound(ref)
 	}
 	if err := e.validateScheduled(&spec.Message, name, &q.config); err != nil {
-		return QueueSchedule{}, false, err
+		return Schedule{}, false, err
 	}
 	for {
 		r, created, err := e.tryPutSchedule(ctx, ref, name, q.id, &spec, rule)
@@ -47,7 +47,7 @@ func (e *Engine) PutSchedule(ctx context.Context, ref Ref, name string, spec Sch
 		case errors.Is(err, store.ErrConflict):
 			continue // it fired, or someone else changed it since
 		case err != nil:
-			return QueueSchedule{}, false, fromStore(err)
+			return Schedule{}, false, fromStore(err)
 		}
 		a, _ := e.timetable.appointment(scheduleKey(ref, name))
 		e.expect(a, r.next)

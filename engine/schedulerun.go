@@ -49,40 +49,35 @@ func (e *Engine) runSchedules(ctx context.Context) {
 // survey reads all records and expects their fire times. What was due at the start, if that is given, was missed.
 func (e *Engine) survey(ctx context.Context, start time.Time) {
 	again := surveyEvery
-	if err := e.surveyPages(ctx, start); err != nil {
+	err := e.eachPair(ctx, schedulePrefix, schedulePage, func(p store.Pair) error {
+		if err := e.expectRecord(p, start); err != nil {
+			e.scheduleFailed(ctx, p.Key, err) // the others go on
+		}
+		return nil
+	})
+	if err != nil {
 		e.scheduleFailed(ctx, schedulePrefix, fmt.Errorf("read the schedules: %w", err))
 		again = surveyRetry
 	}
 	e.clock.soonest(e.timetable.survey, e.clock.in(again))
 }
 
-func (e *Engine) surveyPages(ctx context.Context, start time.Time) error {
-	for after := ""; ; {
-		pairs, err := e.store.List(ctx, schedulePrefix, after, schedulePage)
-		if err != nil {
-			return err
-		}
-		for _, p := range pairs {
-			r, err := decodeSchedule(p)
-			if err != nil {
-				e.scheduleFailed(ctx, p.Key, err) // the others go on
-				continue
-			}
-			a, fresh := e.timetable.appointment(p.Key)
-			if fresh && !r.next.After(start) {
-				a.before = start
-			}
-			at := r.next
-			if q, ok := e.catalog.byName(r.queue); !ok || q.id != r.generation {
-				at = start // its queue is gone, or another node has made it
-			}
-			e.expect(a, at)
-		}
-		if len(pairs) < schedulePage {
-			return nil
-		}
-		after = pairs[len(pairs)-1].Key
+// expectRecord has a schedule looked at when its record says.
+func (e *Engine) expectRecord(p store.Pair, start time.Time) error {
+	r, err := decodeSchedule(p)
+	if err != nil {
+		return err
 	}
+	a, fresh := e.timetable.appointment(p.Key)
+	if fresh && !r.next.After(start) {
+		a.before = start
+	}
+	at := r.next
+	if q, ok := e.catalog.byName(r.queue); !ok || q.id != r.generation {
+		at = start // its queue is gone, or another node has made it
+	}
+	e.expect(a, at)
+	return nil
 }
 
 // visitSchedule looks at a schedule whose time had come, by what was known of it, when that was noticed.

@@ -13,27 +13,27 @@ const (
 )
 
 // Schedule shows one schedule.
-func (e *Engine) Schedule(ctx context.Context, ref Ref, name string) (QueueSchedule, error) {
+func (e *Engine) Schedule(ctx context.Context, ref Ref, name string) (Schedule, error) {
 	q, err := e.readRecord(ctx, ref)
 	if err != nil {
-		return QueueSchedule{}, fromStore(err)
+		return Schedule{}, fromStore(err)
 	}
 	if q == nil {
-		return QueueSchedule{}, unlisted(ref)
+		return Schedule{}, unlisted(ref)
 	}
 	r, err := e.readSchedule(ctx, scheduleKey(ref, name))
 	if err != nil {
-		return QueueSchedule{}, fromStore(err)
+		return Schedule{}, fromStore(err)
 	}
 	if r == nil || r.generation != q.id {
-		return QueueSchedule{}, unscheduled(ref, name)
+		return Schedule{}, unscheduled(ref, name)
 	}
 	return e.shownSchedule(r), nil
 }
 
 // Schedules lists the queue's schedules whose name comes after the given one, by name, at most limit (from 1 to 1,000;
 // anything else means 1,000) and no more than about 4 MiB of messages. With more set there are others after the last.
-func (e *Engine) Schedules(ctx context.Context, ref Ref, after string, limit int) (all []QueueSchedule, more bool, err error) {
+func (e *Engine) Schedules(ctx context.Context, ref Ref, after string, limit int) (all []Schedule, more bool, err error) {
 	if limit < 1 || limit > pageSize {
 		limit = pageSize
 	}
@@ -72,8 +72,8 @@ func (e *Engine) Schedules(ctx context.Context, ref Ref, after string, limit int
 	return all, true, nil
 }
 
-func (e *Engine) shownSchedule(r *scheduleRecord) QueueSchedule {
-	s := QueueSchedule{Queue: r.queue, Name: r.name, ScheduleSpec: r.spec, LastFire: r.last}
+func (e *Engine) shownSchedule(r *scheduleRecord) Schedule {
+	s := Schedule{Queue: r.queue, Name: r.name, ScheduleSpec: r.spec, LastFire: r.last}
 	rule, err := r.rule()
 	if err != nil {
 		return s // the zones of this machine have changed; it is told where it fails to fire

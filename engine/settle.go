@@ -35,31 +35,24 @@ func (e *Engine) settle(ctx context.Context, ref Ref, b settling) (settled, erro
 	if b.n < 1 || b.n > MaxBatch {
 		return settled{}, invalid("", fmt.Sprintf("Give 1 to %d receipts; these are %d.", MaxBatch, b.n))
 	}
-	q, s, err := e.lookup(ctx, ref)
-	if err != nil {
-		return settled{}, err
-	}
-	for reloads := 0; ; reloads++ {
-		d := settled{queue: q, results: make([]ItemResult, b.n), index: make([]int, 0, b.n)}
+	var d settled
+	err := e.follow(ctx, ref, func(q *queue, s *setup) error {
+		d = settled{queue: q, results: make([]ItemResult, b.n), index: make([]int, 0, b.n)}
 		items := e.collect(&d, &s.config, b)
 		if len(items) == 0 {
-			return d, nil
+			return nil
 		}
 		res, err := e.store.Settle(ctx, store.SettleParams{
 			Queue: q.id, Revision: uint64(s.revision), Items: items, Strict: b.strict || s.config.FIFO,
 		})
-		if err == nil {
-			e.dueIn(q, res.NextDue)
-			d.outcomes = res.Outcomes
-			return d, nil
+		if err != nil {
+			return fmt.Errorf("%s in %s: %w", b.verb, ref, err)
 		}
-		if !isStale(err) || reloads == maxReloads {
-			return settled{}, fromStore(fmt.Errorf("%s in %s: %w", b.verb, ref, err))
-		}
-		if q, s, err = e.reload(ctx, ref, s); err != nil {
-			return settled{}, err
-		}
-	}
+		e.dueIn(q, res.NextDue)
+		d.outcomes = res.Outcomes
+		return nil
+	})
+	return d, err
 }
 
 // collect makes the store's items of all that can be read.

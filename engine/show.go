@@ -9,31 +9,19 @@ import (
 
 // Queue shows one queue.
 func (e *Engine) Queue(ctx context.Context, ref Ref) (Queue, error) {
-	q, _, err := e.lookup(ctx, ref)
-	if err != nil {
-		return Queue{}, err
-	}
-	return e.show(ctx, q)
-}
-
-func (e *Engine) show(ctx context.Context, q *queue) (Queue, error) {
-	s := q.setup.Load()
-	for reloads := 0; ; reloads++ {
+	var found Queue
+	err := e.follow(ctx, ref, func(q *queue, s *setup) error {
 		stats, err := e.store.Stats(ctx, q.id)
-		if err == nil {
-			e.dueIn(q, stats.NextDue)
-			shown := shown(q.ref, s, stats)
-			shown.Paused = s.pause.at(e.clock.now())
-			shown.Numbers = q.numbers.Load().read(e.clock.moment(), shown.Counts)
-			return shown, nil
+		if err != nil {
+			return fmt.Errorf("count %s: %w", ref, err)
 		}
-		if !isStale(err) || reloads == maxReloads {
-			return Queue{}, fromStore(fmt.Errorf("count %s: %w", q.ref, err))
-		}
-		if q, s, err = e.reload(ctx, q.ref, s); err != nil {
-			return Queue{}, err
-		}
-	}
+		e.dueIn(q, stats.NextDue)
+		found = shown(ref, s, stats)
+		found.Paused = s.pause.at(e.clock.now())
+		found.Numbers = q.numbers.Load().read(e.clock.moment(), found.Counts)
+		return nil
+	})
+	return found, err
 }
 
 func shown(ref Ref, s *setup, stats store.Stats) Queue {

@@ -72,7 +72,7 @@ func (e *Engine) Task(ctx context.Context, tenant, id string) (Task, error) {
 // none), at most limit.
 func (e *Engine) Tasks(ctx context.Context, tenant, after string, limit int) ([]Task, error) {
 	var all []Task
-	err := e.eachTask(ctx, taskTenantPrefix(tenant), func(p store.Pair) error {
+	err := e.eachPair(ctx, taskTenantPrefix(tenant), pageSize, func(p store.Pair) error {
 		tenant, id, err := taskOfKey(p.Key)
 		if err != nil {
 			return err
@@ -124,7 +124,7 @@ func (e *Engine) CancelTask(ctx context.Context, tenant, id, principal string) (
 	e.tasks.halt(ctx, taskKey(tenant, id))
 	t, err := e.Task(context.WithoutCancel(ctx), tenant, id)
 	if err != nil {
-		return Task{}, err
+		return Task{}, withOutcome(Applied, err)
 	}
 	e.tellTaskEnded(t)
 	return t, nil
@@ -165,24 +165,5 @@ func noTask(id string) *Error {
 	return &Error{
 		Code: CodeNotFound, Outcome: NotApplied,
 		Detail: fmt.Sprintf("There is no task %.40q; the list of tasks has those there are. Finished ones are forgotten after a week.", id),
-	}
-}
-
-// eachTask calls do for all pairs with the prefix.
-func (e *Engine) eachTask(ctx context.Context, prefix string, do func(store.Pair) error) error {
-	for after := ""; ; {
-		pairs, err := e.store.List(ctx, prefix, after, pageSize)
-		if err != nil {
-			return err
-		}
-		for _, p := range pairs {
-			if err := do(p); err != nil {
-				return err
-			}
-		}
-		if len(pairs) < pageSize {
-			return nil
-		}
-		after = pairs[len(pairs)-1].Key
 	}
 }

@@ -219,7 +219,7 @@ func (e *Engine) closeTasks(ctx context.Context) {
 // owner was not heard of in time. A node without a name is alone on its store.
 func (e *Engine) adoptTasks(ctx context.Context) {
 	again := e.node != ""
-	err := e.eachTask(ctx, taskPrefix, func(p store.Pair) error {
+	err := e.eachPair(ctx, taskPrefix, pageSize, func(p store.Pair) error {
 		later, err := e.adopt(ctx, p)
 		again = again || later
 		return err

@@ -19,7 +19,7 @@ func (e *Engine) PutTopic(ctx context.Context, ref Ref, cfg TopicConfig, only Co
 		return Topic{}, false, err
 	}
 	shown, err = e.showTopic(ctx, t)
-	return shown, created, err
+	return shown, created, withOutcome(Applied, err)
 }
 
 func (e *Engine) replaceTopic(ctx context.Context, ref Ref, cfg TopicConfig, only Condition) (*topic, bool, error) {
@@ -44,7 +44,11 @@ func (e *Engine) replaceTopic(ctx context.Context, ref Ref, cfg TopicConfig, onl
 // tryReplaceTopic writes the catalog first and the store's settings after it. When the second fails the next call on the
 // topic repeats it, since the setup with the new revision is refused until then.
 func (e *Engine) tryReplaceTopic(ctx context.Context, ref Ref, was *topicRecord, cfg TopicConfig, only Condition) (*topic, error) {
-	if err := only.ofTopic(was); err != nil {
+	present := store.Revision(0)
+	if was != nil {
+		present = was.revision
+	}
+	if err := only.check("topic", present); err != nil {
 		return nil, err
 	}
 	r, err := e.nextTopic(ref, was, cfg)
@@ -66,9 +70,7 @@ func (e *Engine) tryReplaceTopic(ctx context.Context, ref Ref, was *topicRecord,
 	}
 	t := e.installTopic(ref, r)
 	if err := e.applyTopic(ctx, t); err != nil {
-		half := *fromStore(err)
-		half.Outcome = Unknown
-		return nil, &half
+		return nil, withOutcome(Unknown, err)
 	}
 	return t, nil
 }
@@ -101,27 +103,4 @@ func (e *Engine) nextTopic(ref Ref, was *topicRecord, cfg TopicConfig) (topicRec
 	}
 	r.id = store.LogID(id)
 	return r, nil
-}
-
-// ofTopic holds the condition against what is in the catalog, nil for nothing.
-func (c Condition) ofTopic(r *topicRecord) error {
-	if r == nil {
-		return c.of("topic", 0)
-	}
-	return c.of("topic", r.revision)
-}
-
-// of holds the condition against the revision of a thing, 0 for one that does not exist.
-func (c Condition) of(thing string, r store.Revision) error {
-	switch {
-	case c.Absent && r != 0:
-		return conflict("If-None-Match", "The "+thing+" exists already; leave out If-None-Match to change it.")
-	case c.Match == "":
-		return nil
-	case r == 0:
-		return conflict("If-Match", "The "+thing+" does not exist; send no If-Match to create it.")
-	case c.Match != "*" && c.Match != etag(r):
-		return conflict("If-Match", "The "+thing+" was changed since; read it again and repeat.")
-	}
-	return nil
 }

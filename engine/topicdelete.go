@@ -22,7 +22,7 @@ func (e *Engine) DeleteTopic(ctx context.Context, ref Ref, only Condition) error
 	if r == nil {
 		return noTopic(ref)
 	}
-	if err := only.ofTopic(r); err != nil {
+	if err := only.check("topic", r.revision); err != nil {
 		return err
 	}
 	return e.removeTopic(ctx, e.installTopic(ref, *r), r.revision)
@@ -40,9 +40,7 @@ func (e *Engine) removeTopic(ctx context.Context, t *topic, revision store.Revis
 		err = e.forgetOffsets(ctx, t.id)
 	}
 	if err != nil {
-		half := *fromStore(fmt.Errorf("drop topic %s: %w", t.ref, err))
-		half.Outcome = Applied
-		return &half
+		return withOutcome(Applied, fmt.Errorf("drop topic %s: %w", t.ref, err))
 	}
 	return nil
 }

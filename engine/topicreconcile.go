@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/dabba-mq/dabba/store"
 )
@@ -14,7 +13,7 @@ func (e *Engine) reconcileTopics(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = e.eachPair(ctx, topicPrefix, func(p store.Pair) error {
+	err = e.eachPair(ctx, topicPrefix, pageSize, func(p store.Pair) error {
 		ref, err := topicOfKey(p.Key)
 		if err != nil {
 			return err
@@ -34,7 +33,7 @@ func (e *Engine) reconcileTopics(ctx context.Context) error {
 			return fmt.Errorf("drop log %d, which no topic has: %w", id, err)
 		}
 	}
-	return e.eachPair(ctx, offsetsPrefix, func(p store.Pair) error {
+	return e.eachPair(ctx, offsetsPrefix, pageSize, func(p store.Pair) error {
 		id, ok := logOfKey(p.Key)
 		if !ok {
 			return fmt.Errorf("%w: key %q", store.ErrCorrupt, p.Key)
@@ -44,25 +43,6 @@ func (e *Engine) reconcileTopics(ctx context.Context) error {
 		}
 		return e.store.Delete(ctx, p.Key, p.Revision)
 	})
-}
-
-// eachPair calls fn for all pairs whose key has the prefix.
-func (e *Engine) eachPair(ctx context.Context, prefix string, fn func(store.Pair) error) error {
-	for after := ""; ; {
-		pairs, err := e.store.List(ctx, prefix, after, pageSize)
-		if err != nil {
-			return fmt.Errorf("list keys that begin with %s: %w", strings.TrimSuffix(prefix, "/"), err)
-		}
-		for _, p := range pairs {
-			if err := fn(p); err != nil {
-				return err
-			}
-		}
-		if len(pairs) < pageSize {
-			return nil
-		}
-		after = pairs[len(pairs)-1].Key
-	}
 }
 
 func (e *Engine) logs(ctx context.Context) (map[store.LogID]struct{}, error) {

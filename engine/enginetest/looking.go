@@ -144,7 +144,7 @@ func (s *session) looked(found engine.Looked, err error) string {
 
 // reschedule queue id [delay=] [in=]. in sets a time of delivery.
 func (s *session) reschedule(c command) string {
-	to := engine.Schedule{Delay: s.duration(c, "delay")}
+	to := engine.RescheduleRequest{Delay: s.duration(c, "delay")}
 	if in := s.duration(c, "in"); in != nil {
 		to.DeliverAt = new(time.Now().Add(*in))
 	}

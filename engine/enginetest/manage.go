@@ -87,7 +87,7 @@ func idsLeadToMovedMessages(b *bundle) {
 	if err != nil || string(found.Body) != "this" || found.ID != id {
 		b.Fatalf("look in %s = %q, id %s, %v; want this, id %s", grave, found.Body, found.ID, err, id)
 	}
-	if _, err := b.engine.Reschedule(b.Context(), grave, id, engine.Schedule{Delay: new(time.Hour)}); err != nil {
+	if _, err := b.engine.Reschedule(b.Context(), grave, id, engine.RescheduleRequest{Delay: new(time.Hour)}); err != nil {
 		b.Fatal(err)
 	}
 	b.wantCounts(grave, engine.Counts{Ready: 1, Delayed: 1})
@@ -107,7 +107,7 @@ func rescheduleLosesARaceForTheMessage(b *bundle) {
 		receipt = b.one(ref).Receipt
 		return nil
 	})
-	_, err := b.engine.Reschedule(b.Context(), ref, id, engine.Schedule{Delay: new(time.Hour)})
+	_, err := b.engine.Reschedule(b.Context(), ref, id, engine.RescheduleRequest{Delay: new(time.Hour)})
 	b.wantCode(err, engine.CodeConflict)
 	b.ack(ref, receipt)
 	b.wantCounts(ref, engine.Counts{})
@@ -124,7 +124,7 @@ func rescheduledMessageIsGoneAtOnce(b *bundle) {
 		})
 		return nil
 	})
-	found, err := b.engine.Reschedule(b.Context(), ref, id, engine.Schedule{})
+	found, err := b.engine.Reschedule(b.Context(), ref, id, engine.RescheduleRequest{})
 	if err != nil || found.ID != id || found.State != engine.StateRemoved {
 		b.Errorf("reschedule = %s %s, %v; want %s removed", found.ID, found.State, err, id)
 	}

@@ -42,7 +42,7 @@ func (a *API) Reschedule(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	to, err := a.readSchedule(w, r)
+	to, err := a.readReschedule(w, r)
 	if err != nil {
 		return err
 	}
@@ -58,8 +58,8 @@ func (a *API) Reschedule(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, detailOf(&found))
 }
 
-// readSchedule gives nil for a patch that changes nothing.
-func (a *API) readSchedule(w http.ResponseWriter, r *http.Request) (*engine.Schedule, error) {
+// readReschedule gives nil for a patch that changes nothing.
+func (a *API) readReschedule(w http.ResponseWriter, r *http.Request) (*engine.RescheduleRequest, error) {
 	if _, err := query(r); err != nil {
 		return nil, err
 	}
@@ -76,5 +76,5 @@ func (a *API) readSchedule(w http.ResponseWriter, r *http.Request) (*engine.Sche
 	if err := json.Unmarshal(body.bytes, &given); err != nil || len(given) == 0 {
 		return nil, err
 	}
-	return &engine.Schedule{Delay: (*time.Duration)(req.Delay), DeliverAt: req.DeliverAt}, nil
+	return &engine.RescheduleRequest{Delay: (*time.Duration)(req.Delay), DeliverAt: req.DeliverAt}, nil
 }

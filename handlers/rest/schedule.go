@@ -46,7 +46,7 @@ func (s *ScheduleRequest) engine() engine.ScheduleSpec {
 	return engine.ScheduleSpec{Cron: s.Cron, Zone: s.Zone, Message: s.Message.engine("message."), Missed: s.Missed}
 }
 
-func scheduleOf(s engine.QueueSchedule) Schedule {
+func scheduleOf(s engine.Schedule) Schedule {
 	out := Schedule{
 		Name: s.Name, Cron: s.Cron, Zone: s.Zone, Missed: s.Missed,
 		Message:  newMessageOf(&s.Message),
