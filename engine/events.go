@@ -32,6 +32,12 @@ type Events struct {
 	// Produced: records were appended to a topic, Read: they were read, with the bytes of keys, values and headers; empty
 	// reads report 0.
 	Produced, Read func(t Ref, records int, bytes int64)
+	// Trimmed: records of a topic were removed, since their retention was over.
+	Trimmed func(t Ref, records int)
+	// TopicDeleted: the topic is no longer there.
+	TopicDeleted func(t Ref)
+	// TopicFailed: work on a topic in the background failed and will be tried again.
+	TopicFailed func(t Ref, err error)
 	// Waiting: receives began (+1) or ended (-1) to wait.
 	Waiting func(delta int)
 	// Configured and Deleted: the catalog changed.

@@ -42,5 +42,8 @@ func (e *Engine) removeTopic(ctx context.Context, t *topic, revision store.Revis
 	if err != nil {
 		return withOutcome(Applied, fmt.Errorf("drop topic %s: %w", t.ref, err))
 	}
+	if e.events.TopicDeleted != nil {
+		e.events.TopicDeleted(t.ref)
+	}
 	return nil
 }

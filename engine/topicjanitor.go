@@ -57,11 +57,12 @@ func (e *Engine) sweepTopic(ctx context.Context, t *topic) {
 	res, err := e.store.SweepLog(ctx, t.id)
 	switch {
 	case err == nil:
+		tell(e.events.Trimmed, t.ref, int(res.Trimmed))
 		e.topicDueIn(t, res.NextDue)
 	case errors.Is(err, store.ErrGone), ctx.Err() != nil: // it was deleted, or the next call on it will find out
 	default:
-		if e.events.JanitorFailed != nil {
-			e.events.JanitorFailed(t.ref, fmt.Errorf("sweep topic %s: %w", t.ref, err))
+		if e.events.TopicFailed != nil {
+			e.events.TopicFailed(t.ref, fmt.Errorf("sweep topic %s: %w", t.ref, err))
 		}
 		e.clock.soonest(t.due, e.clock.in(janitorRetry))
 	}

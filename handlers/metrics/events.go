@@ -62,7 +62,7 @@ func (m *Metrics) Events() engine.Events {
 	count := func(what int) func(engine.Ref, int) {
 		return func(q engine.Ref, n int) { m.of(q)[what].Add(int64(n)) }
 	}
-	return engine.Events{
+	events := engine.Events{
 		Sent: func(q engine.Ref, n int, bytes int64) {
 			c := m.of(q)
 			c[sent].Add(int64(n))
@@ -95,6 +95,8 @@ func (m *Metrics) Events() engine.Events {
 			}
 		},
 	}
+	m.topics.add(&events)
+	return events
 }
 
 // of returns the counters of a queue.

@@ -21,6 +21,7 @@ type Metrics struct {
 	fsync    prometheus.Histogram
 	waiting  atomic.Int64
 	states   queueStates
+	topics   topicCounters
 
 	mu     sync.RWMutex
 	queues map[engine.Ref]*counters
@@ -46,12 +47,13 @@ func New() *Metrics {
 		m.fsync,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "dabba_waiting_receives",
-			Help: "Receives that wait for a message.",
+			Help: "Receives and reads that wait for a message or record.",
 		}, func() float64 { return float64(m.waiting.Load()) }),
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		(*queueCounters)(m),
 		&m.states,
+		&m.topics,
 	)
 	return m
 }
