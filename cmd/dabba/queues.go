@@ -27,7 +27,10 @@ func newQueues(p program) *cobra.Command {
 	var o queuesOptions
 	cmd := &cobra.Command{
 		Use:   "queues",
-		Short: "List, create, describe, pause and delete queues",
+		Short: "List, create, describe, pause, resume and delete queues",
+		Long: "List, create, describe, pause, resume and delete queues. Messages are sent, received and moved with dabba send,\n" +
+			"receive and redrive. Whatever else there is (browsing, purging, rescheduling, groups, schedules) is one call of\n" +
+			"the API, which the page /docs of the server shows.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("unknown command %q: dabba queues takes list, create, describe, pause, resume or delete", args[0])
@@ -56,6 +59,7 @@ type queueState struct {
 	} `json:"counts"`
 	OldestAge *string      `json:"oldest_age"`
 	Paused    *queuePaused `json:"paused"`
+	queueNumbers
 }
 
 func newQueuesList(p program, o *queuesOptions) *cobra.Command {
@@ -132,7 +136,7 @@ func orDash(s *string) string {
 func newQueuesDescribe(p program, o *queuesOptions) *cobra.Command {
 	return &cobra.Command{
 		Use:   "describe NAME",
-		Short: "Show a queue's settings and counts",
+		Short: "Show a queue's counts, rates and settings",
 		Args:  one("the name of a queue"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := o.client.client(p, cmd)
@@ -166,6 +170,7 @@ func (o *queuesOptions) printQueue(out io.Writer, answer jsontext.Value) error {
 	fmt.Fprintf(w, "bytes\t%d\n", q.Counts.Bytes)
 	fmt.Fprintf(w, "oldest\t%s\n", orDash(q.OldestAge))
 	q.Paused.print(w)
+	q.queueNumbers.print(w)
 	if err := printConfig(w, "", q.Config); err != nil {
 		return err
 	}

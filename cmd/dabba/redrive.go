@@ -79,6 +79,7 @@ shows how far it is. Interrupting it leaves the server at it: --task ID looks ag
 	f.StringVar(&o.group, "group", "", "only messages of this `group`")
 	f.StringVar(&o.contains, "contains", "", "only messages with this `text` in their body")
 	f.StringToStringVar(&o.attributes, "attribute", nil, "only messages with this attribute, as `name=value`; may be repeated")
+	f.Lookup("attribute").DefValue = "" // not "[]", which help would show
 	f.Var(&o.olderThan, "older-than", "only messages that have been in the queue for this long, like 1h")
 	f.Float64Var(&o.rate, "rate", 0, "most messages a `second`")
 	f.BoolVar(&o.dryRun, "dry-run", false, "count, and move nothing")

@@ -83,7 +83,7 @@ func oneLine(err error) string {
 func newRoot(p program) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "dabba",
-		Short:         "Queues over HTTP: one binary, nothing to install",
+		Short:         "Queues and topics over HTTP: one binary, nothing to install",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -69,6 +69,7 @@ that nothing is sent twice.`,
 	f.StringVar(&o.dedupID, "dedup-id", "", "`id` that makes them duplicates of an earlier message with it, and of one another")
 	f.IntVar(&o.priority, "priority", 0, "from 0 to 9, which comes first, for a queue with priorities")
 	f.StringToStringVar(&o.attributes, "attribute", nil, "`name=value` to send with each message; may be repeated")
+	f.Lookup("attribute").DefValue = "" // not "[]", which help would show
 	f.BoolVar(&o.lines, "lines", false, "each line of each file is a message, not each file")
 	return cmd
 }
