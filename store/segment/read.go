@@ -32,9 +32,9 @@ func (s *Store) read(q *queue, seqs []store.Seq, fn func(i int, m model.Stored))
 		now, _, _ := q.where.find(seqs[before])
 		switch {
 		case err == nil && r.next > before:
-		case errors.Is(err, journal.ErrReleased), now != from:
-			// it was copied to another file just now
-		case err == nil, errors.Is(err, store.ErrCorrupt):
+		case now != from, errors.Is(err, journal.ErrReleased) && r.next > before:
+			// it was copied to another file just now, or one after those that were read
+		case err == nil, errors.Is(err, journal.ErrReleased), errors.Is(err, store.ErrCorrupt):
 			if err == nil {
 				err = fmt.Errorf("it is not behind %v: %w", from, store.ErrCorrupt)
 			}
