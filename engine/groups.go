@@ -123,6 +123,9 @@ func (e *Engine) Skip(ctx context.Context, ref Ref, group string) (*MessageID, e
 
 // head is the sequence of a group's head; 0 when there is none.
 func (e *Engine) head(ctx context.Context, q *queue, group string) (store.Seq, error) {
+	if len(group) > MaxIDBytes {
+		return 0, nil // no group has such a name
+	}
 	found, err := e.store.Groups(ctx, q.id, before(group), 1)
 	if err != nil {
 		return 0, fmt.Errorf("look at group %q of %s: %w", group, q.ref, err)
@@ -133,8 +136,8 @@ func (e *Engine) head(ctx context.Context, q *queue, group string) (store.Seq, e
 	return found[0].Head, nil
 }
 
-// before is a string such that no group's name is between it and the given one; nil if there is none before it. A name
-// has at most [MaxIDBytes], so it is the name with its last byte one lower, followed by the highest bytes there are.
+// before is a string such that no group's name is between it and the given one; nil if there is none before it. Names
+// have at most [MaxIDBytes], the given one too, so it is the name with its last byte one lower, followed by the highest bytes there are.
 func before(name string) *string {
 	if name == "" {
 		return nil

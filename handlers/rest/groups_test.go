@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/handlerstest"
 	"github.com/dabba-mq/dabba/handlers/rest"
 )
@@ -150,4 +152,16 @@ func TestOtherQueuesDoNotKnowGroups(t *testing.T) {
 	srv.Get("/v1/queues/q/groups").Want(http.StatusOK).Has(`"name":"g"`)
 	srv.Get("/v1/queues/q/groups?cursor=x").Refused(http.StatusBadRequest, "invalid_request", "cursor")
 	srv.Get("/v1/queues/q/groups?prefix=x").Refused(http.StatusBadRequest, "unknown_field", "prefix")
+}
+
+// TestNoGroupHasAnOverlongName asks for groups that cannot be: sends refuse such names.
+func TestNoGroupHasAnOverlongName(t *testing.T) {
+	t.Parallel()
+	srv := withGroups(t, `{"fifo":true}`, "a")
+	for _, n := range []int{engine.MaxIDBytes, engine.MaxIDBytes + 1, 5000} {
+		group := fifo + "/groups/" + strings.Repeat("b", n)
+		srv.Post(group+"/skip", "").Want(http.StatusOK).Has(`{"skipped":null}`)
+		srv.Post(group+"/dead-letter", "").Want(http.StatusOK).Has(`{"dead_lettered":0}`)
+		srv.Post(group+"/purge", "").Want(http.StatusOK).Has(`{"purged":0}`)
+	}
 }
