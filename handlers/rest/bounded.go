@@ -3,6 +3,7 @@ package rest
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,6 +20,7 @@ var bounded = json.WithUnmarshalers(json.JoinUnmarshalers(
 	boundedList[ExtendItem](),
 	boundedList[NewRecord](),
 	json.UnmarshalFromFunc(boundedMap),
+	json.UnmarshalFromFunc(offsets),
 ))
 
 // boundedList reads a list of at most [engine.MaxBatch] entries; null is none.
@@ -73,6 +75,30 @@ func boundedMap(dec *jsontext.Decoder, m *map[string]string) error {
 	}
 	_, err := dec.ReadToken()
 	return err
+}
+
+// offsets reads offsets by partition. A partition whose offset is null is refused: taken for 0 it would have a reader begin
+// anew. Null instead of all of them is none.
+func offsets(dec *jsontext.Decoder, m *map[uint32]uint64) error {
+	var found map[uint32]*uint64
+	if err := json.UnmarshalDecode(dec, &found); err != nil {
+		return err
+	}
+	*m = nil
+	for p, offset := range found {
+		if offset == nil {
+			return &json.SemanticError{
+				ByteOffset:  dec.InputOffset(),
+				JSONPointer: dec.StackPointer().AppendToken(strconv.FormatUint(uint64(p), 10)),
+				Err:         &valueError{reason: "must be a whole number, 0 or more"},
+			}
+		}
+		if *m == nil {
+			*m = make(map[uint32]uint64, len(found))
+		}
+		(*m)[p] = *offset
+	}
+	return nil
 }
 
 // tooMany is about the list or object that dec is in.

@@ -393,6 +393,10 @@ func TestCommittedOffsets(t *testing.T) {
 	srv.Put(path, `{"offsets":{"3":1}}`).Refused(http.StatusBadRequest, "invalid_request", "offsets")
 	srv.Put(path, `{}`).Refused(http.StatusBadRequest, "invalid_request", "offsets")
 	srv.Put(path, `{"offsets":{"x":1}}`).Refused(http.StatusBadRequest, "invalid_request", "offsets.x")
+	srv.Put(path, `{"offsets":null}`).Refused(http.StatusBadRequest, "invalid_request", "offsets")
+	srv.Put(path, `{"offsets":{"1":1,"0":null}}`).Refused(http.StatusBadRequest, "invalid_request", "offsets[0]")
+	srv.Put(path, `{"offsets":{"1":1},"expected":{"0":null}}`).Refused(http.StatusBadRequest, "invalid_request", "expected[0]")
+	srv.Put(path, `{"offsets":{"1":"1"}}`).Refused(http.StatusBadRequest, "invalid_request", "offsets[1]")
 	srv.Put("/v1/topics/t/offsets/a.b", `{"offsets":{"0":1}}`).Refused(http.StatusBadRequest, "invalid_request", "name")
 	srv.Put("/v1/topics/none/offsets/n", `{"offsets":{"0":1}}`).Refused(http.StatusNotFound, "not_found", "")
 
