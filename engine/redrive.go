@@ -249,16 +249,13 @@ func (e *Engine) newTask(ctx context.Context, tenant string, req *RedriveRequest
 	return id, rev, err
 }
 
-// forgetTasks removes the tenant's tasks that ended long ago.
+// forgetTasks removes the tenant's tasks that ended long ago. One that cannot be read stays.
 func (e *Engine) forgetTasks(ctx context.Context, tenant string) error {
 	before := e.clock.now().Add(-taskKept)
 	var old []store.Pair
 	err := e.eachPair(ctx, taskTenantPrefix(tenant), pageSize, func(p store.Pair) error {
 		r, err := decodeTask(p)
-		if err != nil {
-			return err
-		}
-		if r.State != TaskRunning && r.FinishedAt.Before(before) {
+		if err == nil && r.State != TaskRunning && r.FinishedAt.Before(before) {
 			old = append(old, store.Pair{Key: p.Key, Revision: p.Revision})
 		}
 		return nil

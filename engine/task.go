@@ -69,7 +69,7 @@ func (e *Engine) Task(ctx context.Context, tenant, id string) (Task, error) {
 }
 
 // Tasks lists the tenant's tasks, the newest first, after the given one (all if empty; one that is unknown by now gives
-// none), at most limit.
+// none), at most limit. One that cannot be read is left out; the log told of it when the engine looked for work.
 func (e *Engine) Tasks(ctx context.Context, tenant, after string, limit int) ([]Task, error) {
 	var all []Task
 	err := e.eachPair(ctx, taskTenantPrefix(tenant), pageSize, func(p store.Pair) error {
@@ -77,11 +77,9 @@ func (e *Engine) Tasks(ctx context.Context, tenant, after string, limit int) ([]
 		if err != nil {
 			return err
 		}
-		r, err := decodeTask(p)
-		if err != nil {
-			return err
+		if r, err := decodeTask(p); err == nil {
+			all = append(all, r.shown(tenant, id))
 		}
-		all = append(all, r.shown(tenant, id))
 		return nil
 	})
 	if err != nil {

@@ -240,8 +240,9 @@ func (e *Engine) adopt(ctx context.Context, p store.Pair) (later bool, err error
 		return false, err
 	}
 	record, err := decodeTask(p)
-	if err != nil {
-		return false, err
+	if err != nil { // which is no reason for others to wait
+		e.tellStalled(Ref{Tenant: tenant}, id, err)
+		return false, nil
 	}
 	if record.State != TaskRunning || e.tasks.has(p.Key) {
 		return false, nil

@@ -437,3 +437,22 @@ func redriveFindsTheNewest(b *bundle) {
 	b.wantTask(t.ID, engine.TaskDone, 5)
 	b.wantCounts(ref, engine.Counts{Ready: 1})
 }
+
+// unreadableTaskHoldsUpNoOther: neither the start of others, nor going on with them, nor their list.
+func unreadableTaskHoldsUpNoOther(b *bundle) {
+	b.put(ref)
+	b.put(named("to"))
+	b.send(ref, numbered(100)...)
+	bad := "task/" + tenant + "/00000000000000000000000000000000" // before all others
+	if _, err := b.store.Put(b.Context(), bad, []byte(`{"version":9}`), 0); err != nil {
+		b.Fatal(err)
+	}
+	t := b.startRedrive(ref, engine.RedriveRequest{To: "to", Rate: 10})
+	b.restart()
+	b.advance(20 * time.Second)
+	b.wantTask(t.ID, engine.TaskDone, 100)
+	all, err := b.engine.Tasks(b.Context(), tenant, "", 10)
+	if err != nil || len(all) != 1 || all[0].ID != t.ID {
+		b.Errorf("tasks = %v, %v, want the one that can be read", all, err)
+	}
+}

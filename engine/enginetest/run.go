@@ -89,6 +89,7 @@ var tests = map[string]func(*bundle){
 	"ArrivalsAreNotARedrives":                    arrivalsAreNotARedrives,
 	"FailedStepsAreTriedAgain":                   failedStepsAreTriedAgain,
 	"FinishedTasksAreForgotten":                  finishedTasksAreForgotten,
+	"UnreadableTaskHoldsUpNoOther":               unreadableTaskHoldsUpNoOther,
 	"AnotherNodeGoesOnWithARedrive":              anotherNodeGoesOnWithARedrive,
 	"WaitersAreWokenByResume":                    waitersAreWokenByResume,
 	"WaiterIsWokenByEndOfPause":                  waiterIsWokenByEndOfPause,
