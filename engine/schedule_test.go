@@ -387,13 +387,41 @@ func TestManyAtOnceAreAllSent(t *testing.T) {
 			b.schedule(scheduled, fmt.Sprint("s", i), engine.ScheduleSpec{Cron: "@hourly"})
 		}
 		slow := func() error {
-			time.Sleep(2 * time.Second)
+			time.Sleep(2 * time.Minute)
 			return nil
 		}
 		b.store.send.Store(&slow)
 		b.pass(time.Hour + 10*time.Minute)
 		if got := b.take(scheduled); len(got) != 100 {
 			b.Errorf("%d of 100 were sent", len(got))
+		}
+		b.wantFailures()
+	})
+}
+
+// TestManyAtOnceDoNotFallBehind has more due every second than could be sent in it one after the other.
+func TestManyAtOnceDoNotFallBehind(t *testing.T) {
+	inBubble(t, func(b *timed) {
+		slow := func() error {
+			time.Sleep(20 * time.Millisecond)
+			return nil
+		}
+		b.store.send.Store(&slow)
+		for i := range 90 {
+			b.schedule(scheduled, fmt.Sprint("s", i), engine.ScheduleSpec{Cron: "* * * * * *"})
+		}
+		b.pass(10*time.Second + 100*time.Millisecond)
+		sent := make(map[string]int)
+		for _, m := range b.take(scheduled) {
+			sent[m]++
+		}
+		if len(sent) != 900 {
+			b.Errorf("%d of 900 were sent in time", len(sent))
+		}
+		for m, n := range sent {
+			if n != 1 {
+				b.Errorf("%s was sent %d times", m, n)
+			}
 		}
 		b.wantFailures()
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/dabba-mq/dabba/store"
@@ -15,6 +16,8 @@ const (
 	surveyEvery = time.Minute
 	// surveyRetry is when that is tried again after a failure.
 	surveyRetry = time.Second
+	// visitsAtOnce is how many schedules are looked at at the same time, so that their writes share syncs.
+	visitsAtOnce = 64
 )
 
 // runSchedules sends what is due until ctx ends. Several engines on one store may do so at the same time: each fire time
@@ -29,19 +32,25 @@ func (e *Engine) runSchedules(ctx context.Context) {
 		case <-e.timetable.poke:
 		}
 		for ctx.Err() == nil {
-			a, noticed, seeAll := e.timetable.next()
+			due, seeAll := e.timetable.next(visitsAtOnce)
 			if seeAll {
 				e.survey(ctx, time.Time{})
 				continue
 			}
-			if a == nil {
+			if len(due) == 0 {
 				break
 			}
-			if err := e.visitSchedule(ctx, a, noticed); err != nil {
-				a.failures++
-				e.scheduleFailed(ctx, a.key, err)
-				e.expect(a, e.wall().Add(a.pause()))
+			var visits sync.WaitGroup
+			for _, v := range due {
+				visits.Go(func() {
+					if err := e.visitSchedule(ctx, v.appointment, v.noticed); err != nil {
+						v.failures++
+						e.scheduleFailed(ctx, v.key, err)
+						e.expect(v.appointment, e.wall().Add(v.pause()))
+					}
+				})
 			}
+			visits.Wait()
 		}
 	}
 }

@@ -30,7 +30,7 @@ type appointment struct {
 	listed  bool
 	noticed time.Time
 
-	// The rest belongs to the goroutine that fires.
+	// The rest belongs to the goroutine that surveys, and to the one that visits it between two calls of next.
 
 	// before is set for a schedule that was overdue when this engine started: fire times up to then passed without it.
 	before time.Time
@@ -71,26 +71,34 @@ func (t *timetable) ring(a *appointment) {
 	t.wake()
 }
 
-// next is the appointment to look at, nil when there is none, and since when. seeAll says that all records are to be read
+// visit is an appointment that is due, and since when.
+type visit struct {
+	*appointment
+	noticed time.Time
+}
+
+// next are the appointments to look at, each of them once and at most limit. seeAll says that all records are to be read
 // first.
-func (t *timetable) next() (a *appointment, noticed time.Time, seeAll bool) {
+func (t *timetable) next(limit int) (due []visit, seeAll bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.seeAll {
 		t.seeAll = false
-		return nil, time.Time{}, true
+		return nil, true
 	}
-	for len(t.todo) > 0 {
+	for len(t.todo) > 0 && len(due) < limit {
 		a := t.todo[0]
 		t.todo[0] = nil
 		t.todo = t.todo[1:]
 		a.listed = false
 		if t.known[a.key] == a {
-			return a, a.noticed.Round(0).UTC(), false
+			due = append(due, visit{a, a.noticed.Round(0).UTC()})
 		}
 	}
-	t.todo = nil
-	return nil, time.Time{}, false
+	if len(t.todo) == 0 {
+		t.todo = nil
+	}
+	return due, false
 }
 
 // appointment finds or makes that of a key; fresh says which.
