@@ -33,7 +33,7 @@ func TestStartPageLoadsNothingFromElsewhere(t *testing.T) {
 			t.Errorf("the start page refers to %q", link[1])
 		}
 	}
-	for _, want := range []string{`href="/docs"`, `href="/openapi.json"`, "There is no console yet", `lang="en"`} {
+	for _, want := range []string{`href="/docs"`, `href="/openapi.json"`, "There is no console yet", "/redrive", "/v1/topics", `lang="en"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the start page has no %q", want)
 		}
