@@ -226,7 +226,7 @@ func (s *session) group(g *engine.Group) string {
 
 // skip queue group.
 func (s *session) skip(c command) string {
-	id, err := s.engine.Skip(s.Context(), s.ref(c), c.words[1])
+	id, err := s.engine.SkipGroup(s.Context(), s.ref(c), c.words[1])
 	switch {
 	case err != nil:
 		return s.problem(err)

@@ -151,7 +151,7 @@ func skipFollowsAChangeOfTheHead(b *bundle) {
 		b.ack(fifo, b.one(fifo).Receipt)
 		return nil
 	})
-	id, err := b.engine.Skip(b.Context(), fifo, "g")
+	id, err := b.engine.SkipGroup(b.Context(), fifo, "g")
 	if err != nil || id == nil {
 		b.Fatalf("skip = %v, %v; want the second message", id, err)
 	}
@@ -253,7 +253,7 @@ func groupsThatAreFreedWakeWaiters(b *bundle) {
 	free := map[string]func(engine.MessageID) error{
 		"remove": func(id engine.MessageID) error { return b.engine.Remove(b.Context(), fifo, id) },
 		"skip": func(engine.MessageID) error {
-			_, err := b.engine.Skip(b.Context(), fifo, "g")
+			_, err := b.engine.SkipGroup(b.Context(), fifo, "g")
 			return err
 		},
 		"release": func(engine.MessageID) error {

@@ -29,7 +29,7 @@ func (a *API) SkipGroup(w http.ResponseWriter, r *http.Request) error {
 	if err := a.decode(w, r, &struct{}{}); err != nil {
 		return err
 	}
-	id, err := a.engine.Skip(r.Context(), ref, group)
+	id, err := a.engine.SkipGroup(r.Context(), ref, group)
 	if err != nil {
 		return err
 	}
