@@ -42,14 +42,14 @@ func routes(c Config) *surface {
 	s.call(http.MethodPost, "/v1/queues/{q}/ack", s.api.Ack)
 	s.call(http.MethodPost, "/v1/queues/{q}/nack", s.api.Nack)
 	s.call(http.MethodPost, "/v1/queues/{q}/extend", s.api.Extend)
-	s.call(http.MethodDelete, "/v1/queues/{q}/messages/{receipt}", s.api.Remove)
+	s.call(http.MethodDelete, "/v1/queues/{q}/messages/{receipt}", s.api.AckOne)
 	s.call(http.MethodPost, "/v1/queues/{q}/release", s.api.Release)
 	s.call(http.MethodPost, "/v1/receive", s.api.ReceiveMany)
 
 	s.call(http.MethodGet, "/v1/queues/{q}/messages", s.api.Browse)
 	s.call(http.MethodGet, "/v1/queues/{q}/messages/id/{id}", s.api.Look)
 	s.call(http.MethodPatch, "/v1/queues/{q}/messages/id/{id}", s.api.Reschedule)
-	s.call(http.MethodDelete, "/v1/queues/{q}/messages/id/{id}", s.api.RemoveID)
+	s.call(http.MethodDelete, "/v1/queues/{q}/messages/id/{id}", s.api.Remove)
 	s.call(http.MethodPost, "/v1/queues/{q}/purge", s.api.Purge)
 
 	s.call(http.MethodPost, "/v1/queues/{q}/redrive", s.api.Redrive)

@@ -110,12 +110,11 @@ func (a *API) Browse(w http.ResponseWriter, r *http.Request) error {
 	for i := range found.Views {
 		size += found.Views[i].Size
 	}
-	if size > unbudgeted {
-		if !a.answers.Take(size) {
-			return busy("The server is holding as many answers for slow readers as it may; repeat the request shortly, or ask for less.")
-		}
-		defer a.answers.Give(size)
+	release, err := a.holdAnswer(size)
+	if err != nil {
+		return err
 	}
+	defer release()
 	page := BrowseAnswer{Messages: make([]BrowsedMessage, len(found.Views)), Scanned: found.Scanned}
 	for i := range found.Views {
 		page.Messages[i] = browsedOf(&found.Views[i])
@@ -131,11 +130,7 @@ func browseRequest(r *http.Request) (engine.BrowseRequest, error) {
 	if err != nil {
 		return engine.BrowseRequest{}, err
 	}
-	limit, err := params.page()
-	if err != nil {
-		return engine.BrowseRequest{}, err
-	}
-	from, err := decodeCursor(params["cursor"])
+	limit, from, err := params.page()
 	if err != nil {
 		return engine.BrowseRequest{}, err
 	}

@@ -15,7 +15,7 @@ import "net/http"
 // @Param config body QueueConfig false "The changes"
 // @Success 200 {object} Queue
 // @Header 200 {string} ETag "Names this state of the configuration"
-// @Failure 400,401,403,404,409,412,413,503,507,default {object} problem.Document
+// @Failure 400,401,403,404,409,412,413,415,503,507,default {object} problem.Document
 // @Security bearer
 // @Router /v1/queues/{q} [patch]
 func (a *API) Change(w http.ResponseWriter, r *http.Request) error {

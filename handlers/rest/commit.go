@@ -21,7 +21,7 @@ import (
 // @Param offsets body CommitRequest true "The offsets"
 // @Success 200 {object} Committed
 // @Header 200 {string} ETag "Names this state of the committed offsets"
-// @Failure 400,401,403,404,409,412,413,503,507,default {object} problem.Document
+// @Failure 400,401,403,404,409,412,413,415,503,507,default {object} problem.Document
 // @Security bearer
 // @Router /v1/topics/{t}/offsets/{name} [put]
 func (a *API) Commit(w http.ResponseWriter, r *http.Request) error {
@@ -53,6 +53,8 @@ func (a *API) Commit(w http.ResponseWriter, r *http.Request) error {
 // @Produce json
 // @Param t path string true "Topic name"
 // @Param name path string true "Name of the reader"
+// @Param If-None-Match header string false "Answers 304 while they have this ETag"
+// @Success 304 "They are the same"
 // @Success 200 {object} Committed
 // @Header 200 {string} ETag "Names this state of the committed offsets"
 // @Failure 400,401,403,404,503,default {object} problem.Document
@@ -69,6 +71,9 @@ func (a *API) Committed(w http.ResponseWriter, r *http.Request) error {
 	found, err := a.engine.CommittedOffsets(r.Context(), ref, name)
 	if err != nil {
 		return err
+	}
+	if unchanged(w, r, found.ETag) {
+		return nil
 	}
 	return replyCommitted(w, name, found)
 }

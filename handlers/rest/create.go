@@ -23,7 +23,7 @@ import (
 // @Success 201 {object} Queue "Created"
 // @Header 200,201 {string} ETag "Names this state of the configuration"
 // @Header 201 {string} Location "The queue's path"
-// @Failure 400,401,403,409,412,413,503,507,default {object} problem.Document
+// @Failure 400,401,403,409,412,413,415,503,507,default {object} problem.Document
 // @Security bearer
 // @Router /v1/queues/{q} [put]
 func (a *API) Create(w http.ResponseWriter, r *http.Request) error {

@@ -1,6 +1,15 @@
 package rest
 
-import "encoding/base64"
+import (
+	"encoding/base64"
+	"fmt"
+)
+
+// How many entries a list shows at a time.
+const (
+	defaultPage = 100
+	maxPage     = 1000
+)
 
 // cursorVersion starts every cursor, so that its form may change.
 const cursorVersion = 1
@@ -20,4 +29,21 @@ func decodeCursor(cursor string) (string, error) {
 		return "", invalid("cursor", "This is not a cursor of this list; use the one from the page before, or none.")
 	}
 	return string(b[1:]), nil
+}
+
+// page is what the parameters limit and cursor say: how many entries to show, and after which place.
+func (p parameters) page() (limit int, after string, err error) {
+	n, err := p.number("limit")
+	switch {
+	case err != nil:
+		return 0, "", err
+	case n == nil:
+		limit = defaultPage
+	case *n < 1 || *n > maxPage:
+		return 0, "", invalid("limit", fmt.Sprintf("Give a number from 1 to %d.", maxPage))
+	default:
+		limit = *n
+	}
+	after, err = decodeCursor(p["cursor"])
+	return limit, after, err
 }

@@ -120,7 +120,7 @@ func wanted(t reflect.Type) string {
 	switch {
 	case t == nil:
 		return "of another type"
-	case t == reflect.TypeFor[time.Time](), t == reflect.TypeFor[Time]():
+	case t == reflect.TypeFor[time.Time]():
 		return "a time such as 2026-11-29T16:50:00Z"
 	case t == reflect.TypeFor[[]byte]():
 		return "text of bytes"

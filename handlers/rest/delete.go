@@ -13,7 +13,7 @@ import "net/http"
 // @Param If-Match header string false "Only if the queue has this ETag; * for one that exists"
 // @Param force query bool false "Delete whatever is in it"
 // @Success 204 "Deleted"
-// @Failure 400,401,403,404,409,412,503,default {object} problem.Document
+// @Failure 400,401,403,404,409,412,503,507,default {object} problem.Document
 // @Security bearer
 // @Router /v1/queues/{q} [delete]
 func (a *API) Delete(w http.ResponseWriter, r *http.Request) error {

@@ -69,9 +69,7 @@ func (a *API) Describe(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if unchanged(r, q.ETag) {
-		w.Header().Set("ETag", quoted(q.ETag))
-		w.WriteHeader(http.StatusNotModified)
+	if unchanged(w, r, q.ETag) {
 		return nil
 	}
 	return replyQueue(w, http.StatusOK, q)

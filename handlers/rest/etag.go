@@ -65,12 +65,14 @@ func ifMatch(r *http.Request) (string, error) {
 	return inner, nil
 }
 
-// unchanged says whether the client has seen this ETag already (RFC 9110, section 13.1.2).
-func unchanged(r *http.Request, etag string) bool {
+// unchanged answers 304 if the client has seen this ETag already (RFC 9110, section 13.1.2), and says whether it did.
+func unchanged(w http.ResponseWriter, r *http.Request, etag string) bool {
 	for _, header := range r.Header[ifNoneMatchField] {
 		for tag := range strings.SplitSeq(header, ",") {
 			tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/")
 			if tag == "*" || tag == quoted(etag) {
+				w.Header().Set("ETag", quoted(etag))
+				w.WriteHeader(http.StatusNotModified)
 				return true
 			}
 		}

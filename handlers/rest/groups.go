@@ -60,16 +60,12 @@ func (a *API) Groups(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, err := params.page()
+	limit, name, err := params.page()
 	if err != nil {
 		return err
 	}
 	var after *string
-	if cursor := params["cursor"]; cursor != "" {
-		name, err := decodeCursor(cursor)
-		if err != nil {
-			return err
-		}
+	if params["cursor"] != "" { // the empty name is one, too
 		after = &name
 	}
 	found, err := a.engine.Groups(r.Context(), ref, after, limit)

@@ -1,14 +1,6 @@
 package rest
 
-import (
-	"fmt"
-	"net/http"
-)
-
-const (
-	defaultPage = 100
-	maxPage     = 1000
-)
+import "net/http"
 
 // List shows the queues that the caller may read, by name. A page may have fewer than were asked for, even none,
 // and still have a cursor.
@@ -30,11 +22,7 @@ func (a *API) List(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, err := params.page()
-	if err != nil {
-		return err
-	}
-	after, err := decodeCursor(params["cursor"])
+	limit, after, err := params.page()
 	if err != nil {
 		return err
 	}
@@ -53,18 +41,4 @@ func (a *API) List(w http.ResponseWriter, r *http.Request) error {
 		page.Cursor = encodeCursor(found[limit-1].Ref.Name)
 	}
 	return reply(w, http.StatusOK, page)
-}
-
-// page is how many entries a list shows at a time.
-func (p parameters) page() (int, error) {
-	n, err := p.number("limit")
-	switch {
-	case err != nil:
-		return 0, err
-	case n == nil:
-		return defaultPage, nil
-	case *n < 1 || *n > maxPage:
-		return 0, invalid("limit", fmt.Sprintf("Give a number from 1 to %d.", maxPage))
-	}
-	return *n, nil
 }

@@ -14,7 +14,7 @@ type PauseRequest struct {
 	// Receives find nothing. Acks, nacks and extends go on.
 	Consume *bool `json:"consume,omitzero" example:"true"`
 	// When that goes on by itself; left out, with a resume only.
-	Until *Time `json:"until,omitzero" swaggertype:"string" format:"date-time" example:"2026-12-01T08:00:00Z"`
+	Until *time.Time `json:"until,omitzero" format:"date-time" example:"2026-12-01T08:00:00Z"`
 }
 
 // ResumeRequest says what to resume: both sides if it names neither.
@@ -62,7 +62,7 @@ func (a *API) Pause(w http.ResponseWriter, r *http.Request) error {
 	}
 	var until time.Time
 	if req.Until != nil {
-		until = time.Time(*req.Until)
+		until = *req.Until
 	}
 	produce, consume := sides(req.Produce, req.Consume)
 	q, err := a.engine.PauseQueue(r.Context(), ref, produce, consume, until)

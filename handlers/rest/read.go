@@ -38,8 +38,7 @@ func (a *API) Read(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if req.Wait > 0 {
-		// The deadline under which the request was read would end a wait that is longer.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+		unhurriedRead(w)
 	}
 	got, err := a.engine.Read(r.Context(), ref, req)
 	if err != nil {
@@ -49,12 +48,11 @@ func (a *API) Read(w http.ResponseWriter, r *http.Request) error {
 	for i := range got.Records {
 		size += int64(got.Records[i].Size)
 	}
-	if size > unbudgeted {
-		if !a.answers.Take(size) {
-			return busy("The server is holding as many answers for slow readers as it may; repeat the request shortly, or ask for less.")
-		}
-		defer a.answers.Give(size)
+	release, err := a.holdAnswer(size)
+	if err != nil {
+		return err
 	}
+	defer release()
 	if got.Cut && req.Start.Kind == engine.AtOffset {
 		w.Header().Set("Cache-Control", "private, max-age=60")
 	} else {

@@ -80,12 +80,13 @@ func (a *API) handOver(w http.ResponseWriter, r *http.Request, got []*engine.Rec
 		return nil
 	}
 	messages, size := heldBy(got)
-	if !a.answers.Take(size) {
+	release, err := a.holdAnswer(size)
+	if err != nil {
 		a.undo(r, got)
-		return busy("The server is holding as many answers for slow readers as it may; repeat the request shortly, or ask for less.")
+		return err
 	}
-	defer a.answers.Give(size)
-	err := write()
+	defer release()
+	err = write()
 	if err == nil && messages > 0 {
 		// The lease counts only once the last byte is out. From then on the client may close when it likes: that the
 		// context has ended says nothing any more.
@@ -97,8 +98,19 @@ func (a *API) handOver(w http.ResponseWriter, r *http.Request, got []*engine.Rec
 	return nil
 }
 
-// heldBy is how many messages an answer has, and how much memory it takes until its client has read it. A small one fits
+// holdAnswer makes room for so many bytes of an answer until it is released; a client may read slowly. A small answer fits
 // into the connection's buffer.
+func (a *API) holdAnswer(size int64) (release func(), err error) {
+	if size <= unbudgeted {
+		return func() {}, nil
+	}
+	if !a.answers.Take(size) {
+		return nil, busy("The server is holding as many answers for slow readers as it may; repeat the request shortly, or ask for less.")
+	}
+	return func() { a.answers.Give(size) }, nil
+}
+
+// heldBy is how many messages an answer has, and how much memory it takes until its client has read it.
 func heldBy(got []*engine.Received) (messages int, size int64) {
 	for _, part := range got {
 		messages += len(part.Messages)
@@ -106,13 +118,9 @@ func heldBy(got []*engine.Received) (messages int, size int64) {
 			size += int64(len(part.Messages[i].Body))
 		}
 	}
-	if size <= unbudgeted {
-		return messages, 0
-	}
 	return messages, size
 }
 
-// receive waits without the deadline under which the request was read: it would end a wait that is longer.
 func (a *API) receive(w http.ResponseWriter, r *http.Request, ref engine.Ref, req engine.ReceiveRequest) (*engine.Received, error) {
 	if req.Wait == nil || *req.Wait > 0 {
 		unhurriedRead(w)
@@ -120,7 +128,7 @@ func (a *API) receive(w http.ResponseWriter, r *http.Request, ref engine.Ref, re
 	return a.engine.Receive(r.Context(), ref, req)
 }
 
-// unhurriedRead takes away the deadline under which the request was read.
+// unhurriedRead takes away the deadline under which the request was read: it would end a wait that is longer.
 func unhurriedRead(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 }

@@ -1,36 +1,34 @@
 package rest
 
-import (
-	"net/http"
-)
+import "net/http"
 
-// Remove acks one message, by the receipt in the path.
+// Remove removes one message, by its id.
 //
-// @Summary Ack one message
-// @Description The same as ack with one receipt, also for a lease that has ended.
-// @ID remove
+// @Summary Remove a message
+// @Description Removes a message in any state, leased or not. 404 when it is not in the queue (any more).
+// @ID removeMessage
 // @Tags messages
 // @Produce json
 // @Param q path string true "Queue name"
-// @Param receipt path string true "The receipt of its last delivery"
-// @Success 204 "Removed, or gone already"
+// @Param id path string true "The message's id"
+// @Success 204 "Removed"
 // @Failure 400,401,403,404,409,503,507,default {object} problem.Document
 // @Security bearer
-// @Router /v1/queues/{q}/messages/{receipt} [delete]
+// @Router /v1/queues/{q}/messages/id/{id} [delete]
 func (a *API) Remove(w http.ResponseWriter, r *http.Request) error {
-	ref, err := a.queue(r, "receive")
+	ref, err := a.queue(r, "manage")
 	if err != nil {
 		return err
 	}
 	if _, err := query(r); err != nil {
 		return err
 	}
-	results, err := a.engine.Ack(r.Context(), ref, []string{pathValue(r, "receipt")})
+	id, err := messageID(r)
 	if err != nil {
 		return err
 	}
-	if refused := results[0].Err; refused != nil {
-		return fieldOf(refused, "receipts[0]", "receipt")
+	if err := a.engine.Remove(r.Context(), ref, id); err != nil {
+		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil

@@ -25,11 +25,7 @@ func (a *API) ListSchedules(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, err := params.page()
-	if err != nil {
-		return err
-	}
-	after, err := decodeCursor(params["cursor"])
+	limit, after, err := params.page()
 	if err != nil {
 		return err
 	}

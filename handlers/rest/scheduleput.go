@@ -16,7 +16,7 @@ import "net/http"
 // @Success 200 {object} Schedule "Changed, or the same"
 // @Success 201 {object} Schedule "Created"
 // @Header 201 {string} Location "The schedule's path"
-// @Failure 400,401,403,404,413,503,507,default {object} problem.Document
+// @Failure 400,401,403,404,413,415,503,507,default {object} problem.Document
 // @Security bearer
 // @Router /v1/queues/{q}/schedules/{name} [put]
 func (a *API) PutSchedule(w http.ResponseWriter, r *http.Request) error {

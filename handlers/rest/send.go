@@ -73,7 +73,7 @@ func (a *API) Send(w http.ResponseWriter, r *http.Request) error {
 	sent, err := a.engine.Send(r.Context(), ref, engine.SendRequest{
 		Messages: messages, Key: key,
 		// The deadline under which the request was read would end a longer wait.
-		Waits: func() { _ = http.NewResponseController(w).SetReadDeadline(time.Time{}) },
+		Waits: func() { unhurriedRead(w) },
 	})
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"math"
 	"net/http"
 	"time"
 
@@ -66,11 +65,7 @@ func (a *API) Tasks(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, err := params.page()
-	if err != nil {
-		return err
-	}
-	after, err := decodeCursor(params["cursor"])
+	limit, after, err := params.page()
 	if err != nil {
 		return err
 	}
@@ -151,7 +146,7 @@ func taskOf(t engine.Task) Task {
 	out := Task{
 		ID: t.ID, State: t.State, Error: t.Error, Queue: t.Queue.Name, To: t.To,
 		Moved: t.Moved, Total: t.Total, Skipped: t.Skipped,
-		Rate: math.Round(t.Rate*1000) / 1000, RateLimit: t.RateLimit,
+		Rate: thousandths(t.Rate), RateLimit: t.RateLimit,
 		Principal: t.Principal, CancelledBy: t.CancelledBy,
 		CreatedAt: Time(t.CreatedAt), FinishedAt: Time(t.FinishedAt),
 	}

@@ -2,7 +2,7 @@ package rest
 
 import "time"
 
-// Time is an instant on the wire: RFC 3339 with milliseconds, in UTC.
+// Time is an instant in an answer: RFC 3339 with milliseconds, in UTC.
 type Time time.Time
 
 // MarshalText writes it.
@@ -10,7 +10,7 @@ func (t Time) MarshalText() ([]byte, error) {
 	return time.Time(t).UTC().AppendFormat(nil, timeFormat), nil
 }
 
-// UnmarshalText reads any RFC 3339 time.
+// UnmarshalText reads what MarshalText writes.
 func (t *Time) UnmarshalText(b []byte) error { return (*time.Time)(t).UnmarshalText(b) }
 
 // IsZero lets it be left out.

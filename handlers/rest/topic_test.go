@@ -87,6 +87,8 @@ func TestTopicIsCreatedReplacedAndDeleted(t *testing.T) {
 	if diff := cmp.Diff(want, topic); diff != "" {
 		t.Errorf("topic (-want +got):\n%s", diff)
 	}
+	srv.Get("/v1/topics/t", "If-None-Match", created.Header.Get("ETag")).Want(http.StatusNotModified)
+	srv.Get("/v1/topics/t", "If-None-Match", `"1"`).Want(http.StatusOK)
 	srv.Put("/v1/topics/t", "", "If-None-Match", "*").Refused(http.StatusPreconditionFailed, "conflict", "If-None-Match")
 	srv.Put("/v1/topics/t", "", "If-Match", `"1"`).Refused(http.StatusPreconditionFailed, "conflict", "If-Match")
 	srv.Put("/v1/topics/t", `{"partitions":2}`).Refused(http.StatusConflict, "conflict", "partitions")
@@ -390,6 +392,8 @@ func TestCommittedOffsets(t *testing.T) {
 	if got.Header.Get("ETag") == second.Header.Get("ETag") {
 		t.Error("the ETag did not change with the offsets")
 	}
+	srv.Get(path, "If-None-Match", got.Header.Get("ETag")).Want(http.StatusNotModified)
+	srv.Get(path, "If-None-Match", second.Header.Get("ETag")).Want(http.StatusOK)
 	srv.Put(path, `{"offsets":{"3":1}}`).Refused(http.StatusBadRequest, "invalid_request", "offsets")
 	srv.Put(path, `{}`).Refused(http.StatusBadRequest, "invalid_request", "offsets")
 	srv.Put(path, `{"offsets":{"x":1}}`).Refused(http.StatusBadRequest, "invalid_request", "offsets.x")

@@ -12,7 +12,7 @@ import "net/http"
 // @Param t path string true "Topic name"
 // @Param If-Match header string false "Only if the topic has this ETag; * for one that exists"
 // @Success 204 "Deleted"
-// @Failure 400,401,403,404,412,503,default {object} problem.Document
+// @Failure 400,401,403,404,412,503,507,default {object} problem.Document
 // @Security bearer
 // @Router /v1/topics/{t} [delete]
 func (a *API) DeleteTopic(w http.ResponseWriter, r *http.Request) error {

@@ -10,7 +10,9 @@ import "net/http"
 // @Tags topics
 // @Produce json
 // @Param t path string true "Topic name"
+// @Param If-None-Match header string false "Answers 304 while the configuration has this ETag, whatever was appended"
 // @Success 200 {object} Topic
+// @Success 304 "The configuration is the same"
 // @Header 200 {string} ETag "Names this state of the configuration"
 // @Failure 400,401,403,404,503,default {object} problem.Document
 // @Security bearer
@@ -26,6 +28,9 @@ func (a *API) DescribeTopic(w http.ResponseWriter, r *http.Request) error {
 	t, err := a.engine.Topic(r.Context(), ref)
 	if err != nil {
 		return err
+	}
+	if unchanged(w, r, t.ETag) {
+		return nil
 	}
 	return replyTopic(w, http.StatusOK, t)
 }

@@ -13,7 +13,7 @@ import "net/http"
 // @Param p path int true "Partition, from 0"
 // @Param before query string true "An offset, latest (all records) or time:<RFC 3339> (those before the first record whose timestamp is not before it)"
 // @Success 200 {object} Partition
-// @Failure 400,401,403,404,416,503,default {object} problem.Document
+// @Failure 400,401,403,404,416,503,507,default {object} problem.Document
 // @Security bearer
 // @Router /v1/topics/{t}/partitions/{p}/records [delete]
 func (a *API) Trim(w http.ResponseWriter, r *http.Request) error {
