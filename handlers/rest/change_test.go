@@ -1,7 +1,10 @@
 package rest_test
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/dabba-mq/dabba/handlers/handlerstest"
@@ -41,4 +44,27 @@ func TestChangeNeedsAQueue(t *testing.T) {
 	t.Parallel()
 	srv := handlerstest.Start(t)
 	srv.Patch("/v1/queues/q", `{"delay":"1s"}`).Refused(http.StatusNotFound, "not_found", "")
+}
+
+// TestChangesAreNotMixedUp changes and replaces queues at the same time, each with values of its own.
+func TestChangesAreNotMixedUp(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	var clients sync.WaitGroup
+	for i := range 4 {
+		path := fmt.Sprint("/v1/queues/q", i)
+		srv.Put(path, "").Want(http.StatusCreated)
+		clients.Go(func() {
+			for n := range 10 {
+				for verb, call := range map[string]func(path, body string, headers ...string) *handlerstest.Answer{"PATCH": srv.Patch, "PUT": srv.Put} {
+					own := fmt.Sprintf(`"tags":{"own":"%s %d %d"}`, verb, i, n)
+					got := call(path, strings.Repeat(" ", n)+"{"+own+"}")
+					if got.Status != http.StatusOK || !strings.Contains(string(got.Body), own) {
+						t.Errorf("%s of %s to %s: %d %s", verb, path, own, got.Status, got.Body)
+					}
+				}
+			}
+		})
+	}
+	clients.Wait()
 }

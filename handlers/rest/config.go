@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"time"
@@ -185,10 +186,11 @@ func (c QueueConfig) engine() engine.QueueConfig {
 	}
 }
 
-// configPatch is a request body that was found to be a sound configuration, whole or in part.
+// configPatch is a copy of a request body that was found to be a sound configuration, whole or in part.
 type configPatch jsontext.Value
 
-// decodePatch checks a request body against the shape of a configuration; null stands for the default everywhere.
+// decodePatch checks a request body against the shape of a configuration; null stands for the default everywhere. The
+// patch is used after the body's memory went to another request, so it shares none with it.
 func decodePatch(b []byte) (configPatch, error) {
 	if err := decode(b, new(QueueConfig)); err != nil {
 		return nil, err
@@ -196,7 +198,7 @@ func decodePatch(b []byte) (configPatch, error) {
 	if len(b) == 0 {
 		return configPatch("{}"), nil
 	}
-	return configPatch(b), nil
+	return configPatch(bytes.Clone(b)), nil
 }
 
 // onto merges the patch into c (RFC 7396). What it sets to null has the default again.

@@ -305,3 +305,20 @@ func TestListsWithoutEndCostLittle(t *testing.T) {
 		}
 	}
 }
+
+func TestConfigOutlivesTheMemoryOfItsRequest(t *testing.T) {
+	t.Parallel()
+	memory := []byte(`{"delay":"1s"}`)
+	patch, err := decodePatch(memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(memory, `{"delay":"2s"}`) // the next request
+	for name, read := range map[string]func() (engine.QueueConfig, error){
+		"alone": patch.alone, "onto": func() (engine.QueueConfig, error) { return patch.onto(engine.DefaultConfig()) },
+	} {
+		if got, err := read(); err != nil || got.Delay != time.Second {
+			t.Errorf("%s: delay %v, %v; want 1s", name, got.Delay, err)
+		}
+	}
+}
