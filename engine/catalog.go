@@ -38,8 +38,6 @@ type queue struct {
 	due *alarm
 	// swept is the moment of the last sweep.
 	swept atomic.Int64
-	// listed says that the janitor has it on its list; guarded by janitor.mu.
-	listed bool
 
 	setup atomic.Pointer[setup]
 	// numbers are nil until something happens.

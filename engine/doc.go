@@ -65,15 +65,15 @@
 // # Goroutines
 //
 // The clock never blocks. The janitor does what takes a write: it sweeps due queues and moves dead messages to their
-// dead-letter queue. The worker performs the tasks, which take turns, and keeps how far they are in the store, so that
-// they go on after a restart. Another sends what schedules have due, several at a time, each fire time once however many
-// engines share the store. All belong to the [Engine] and are joined by [Engine.Close].
+// dead-letter queue. One like it sweeps topics. The worker performs the tasks, which take turns, and keeps how far they are
+// in the store, so that they go on after a restart. Another sends what schedules have due, several at a time, each fire
+// time once however many engines share the store. All belong to the [Engine] and are joined by [Engine.Close].
 //
 // # Lock order
 //
 // A name's turn is held over store calls, by rare operations only: those that change or reload its catalog entry, and
 // a move between queues (the target's). Nobody who has a turn waits for another. The mutexes (catalog.mu, line.mu,
-// clock.mu, janitor.mu, timetable.mu, tasks.mu, numbers.mu, random.mu) may be taken with a turn held, never one inside
+// clock.mu, chores.mu, timetable.mu, tasks.mu, numbers.mu, random.mu) may be taken with a turn held, never one inside
 // another; no store call and no callback is made under a mutex. Sending, receiving and settling take no mutex but that of
 // the line when someone waits, that of the clock when a due time comes closer, and for a moment every four seconds that of
 // the queue's numbers.

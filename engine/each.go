@@ -30,3 +30,33 @@ func (e *Engine) eachPair(ctx context.Context, prefix string, page int, do func(
 		after = pairs[len(pairs)-1].Key
 	}
 }
+
+// listed shows what has a key with the prefix, by key, after the key start, at most limit (from 1 to 1,000; anything else
+// means 1,000). What was deleted before it could be shown is left out. Fewer than limit means that there is no more.
+func listed[T any](ctx context.Context, e *Engine, prefix, start string, limit int, show func(key string) (T, error)) ([]T, error) {
+	if limit < 1 || limit > pageSize {
+		limit = pageSize
+	}
+	found := make([]T, 0, min(limit, 64))
+	for len(found) < limit {
+		want := limit - len(found)
+		pairs, err := e.store.List(ctx, prefix, start, want)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range pairs {
+			one, err := show(p.Key)
+			switch {
+			case err == nil:
+				found = append(found, one)
+			case ErrorOf(err).Code != CodeNotFound:
+				return nil, err
+			}
+		}
+		if len(pairs) < want {
+			break
+		}
+		start = pairs[len(pairs)-1].Key
+	}
+	return found, nil
+}

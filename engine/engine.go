@@ -38,7 +38,7 @@ type Engine struct {
 	stamps  receiptCipher
 	random  random
 	clock   *clock
-	janitor janitor
+	janitor chores[*queue]
 	// timetable is of the schedules.
 	timetable timetable
 	node      string

@@ -22,3 +22,23 @@ func (e *Engine) follow(ctx context.Context, ref Ref, do func(*queue, *setup) er
 		}
 	}
 }
+
+// followTopic is follow for a topic.
+func (e *Engine) followTopic(ctx context.Context, ref Ref, do func(*topic, *topicSetup) error) error {
+	t, s, err := e.lookupTopic(ctx, ref)
+	if err != nil {
+		return err
+	}
+	for reloads := 0; ; reloads++ {
+		err := do(t, s)
+		if err == nil {
+			return nil
+		}
+		if !isStale(err) || reloads == maxReloads {
+			return fromTopics(err)
+		}
+		if t, s, err = e.reloadTopic(ctx, ref, s); err != nil {
+			return err
+		}
+	}
+}

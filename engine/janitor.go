@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/dabba-mq/dabba/store"
@@ -19,46 +18,7 @@ const (
 	janitorRetry = time.Second
 )
 
-// janitor holds the queues that need a sweep or a move, each once, in order.
-type janitor struct {
-	// poke tells the janitor's goroutine that there is work.
-	poke chan struct{}
-
-	mu   sync.Mutex
-	todo []*queue
-}
-
-func (j *janitor) init() { j.poke = make(chan struct{}, 1) }
-
-// add asks for a visit to q.
-func (j *janitor) add(q *queue) {
-	j.mu.Lock()
-	if !q.listed {
-		q.listed = true
-		j.todo = append(j.todo, q)
-	}
-	j.mu.Unlock()
-	select {
-	case j.poke <- struct{}{}:
-	default:
-	}
-}
-
-// next is the queue to visit, nil when there is none.
-func (j *janitor) next() *queue {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if len(j.todo) == 0 {
-		j.todo = nil
-		return nil
-	}
-	q := j.todo[0]
-	j.todo[0] = nil
-	j.todo = j.todo[1:]
-	q.listed = false
-	return q
-}
-
+// runJanitor visits the queues that need a sweep or a move until ctx ends.
 func (e *Engine) runJanitor(ctx context.Context) {
 	for {
 		select {

@@ -25,7 +25,7 @@ func TestDueSoonAfterASweepIsNotForgotten(t *testing.T) {
 
 func TestJanitorVisitsEachQueueOnce(t *testing.T) {
 	t.Parallel()
-	var j janitor
+	var j chores[*queue]
 	j.init()
 	a, b := new(queue), new(queue)
 	for _, q := range []*queue{a, b, a, a, b} {

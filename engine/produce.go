@@ -22,27 +22,21 @@ func (e *Engine) Produce(ctx context.Context, ref Ref, req ProduceRequest) (Prod
 	if err := req.Key.validate(); err != nil {
 		return ProduceAnswer{}, err
 	}
-	t, s, err := e.lookupTopic(ctx, ref)
-	if err != nil {
-		return ProduceAnswer{}, err
-	}
 	p := produce{req: &req, spread: e.topics.spread.Add(1)}
-	for reloads := 0; ; reloads++ {
+	var done ProduceAnswer
+	err := e.followTopic(ctx, ref, func(t *topic, s *topicSetup) error {
 		params, err := p.params(t, s)
 		if err != nil {
-			return ProduceAnswer{}, err
+			return err
 		}
 		res, err := e.store.Append(ctx, params)
-		if err == nil {
-			return e.produced(t, &p, res)
+		if err != nil {
+			return fmt.Errorf("produce to %s: %w", ref, err)
 		}
-		if !isStale(err) || reloads == maxReloads {
-			return ProduceAnswer{}, fromTopics(fmt.Errorf("produce to %s: %w", ref, err))
-		}
-		if t, s, err = e.reloadTopic(ctx, ref, s); err != nil {
-			return ProduceAnswer{}, err
-		}
-	}
+		done, err = e.produced(t, &p, res)
+		return err
+	})
+	return done, err
 }
 
 // produce is one produce under way.

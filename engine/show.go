@@ -40,46 +40,19 @@ func shown(ref Ref, s *setup, stats store.Stats) Queue {
 // Queues lists the tenant's queues whose name has the prefix and comes after the given one, by name, at most limit
 // (from 1 to 1,000; anything else means 1,000). Fewer than limit means that there are no more.
 func (e *Engine) Queues(ctx context.Context, tenant, prefix, after string, limit int) ([]Queue, error) {
-	if limit < 1 || limit > pageSize {
-		limit = pageSize
-	}
 	start := ""
 	if after != "" {
 		start = tenantPrefix(tenant) + after
 	}
-	found := make([]Queue, 0, min(limit, 64))
-	for len(found) < limit {
-		want := limit - len(found)
-		pairs, err := e.store.List(ctx, tenantPrefix(tenant)+prefix, start, want)
+	found, err := listed(ctx, e, tenantPrefix(tenant)+prefix, start, limit, func(key string) (Queue, error) {
+		ref, err := refOfKey(key)
 		if err != nil {
-			return nil, fromStore(fmt.Errorf("list the queues of %s: %w", tenant, err))
+			return Queue{}, fromStore(err)
 		}
-		if found, err = e.showAll(ctx, found, pairs); err != nil {
-			return nil, err
-		}
-		if len(pairs) < want {
-			break
-		}
-		start = pairs[len(pairs)-1].Key
-	}
-	return found, nil
-}
-
-// showAll appends the queues of the catalog entries, but for those deleted meanwhile.
-func (e *Engine) showAll(ctx context.Context, found []Queue, pairs []store.Pair) ([]Queue, error) {
-	for _, p := range pairs {
-		ref, err := refOfKey(p.Key)
-		if err != nil {
-			return nil, fromStore(err)
-		}
-		q, err := e.Queue(ctx, ref)
-		switch {
-		case err == nil:
-			found = append(found, q)
-		case ErrorOf(err).Code == CodeNotFound:
-		default:
-			return nil, err
-		}
+		return e.Queue(ctx, ref)
+	})
+	if err != nil {
+		return nil, fromStore(fmt.Errorf("list the queues of %s: %w", tenant, err))
 	}
 	return found, nil
 }

@@ -10,9 +10,19 @@ import (
 // AllQueues lists the queues of all tenants, by tenant and name: for metrics, never for a tenant's eyes.
 func (e *Engine) AllQueues(ctx context.Context) ([]Queue, error) {
 	var all []Queue
-	err := e.eachPair(ctx, catalogPrefix, pageSize, func(p store.Pair) (err error) {
-		all, err = e.showAll(ctx, all, []store.Pair{p})
-		return err
+	err := e.eachPair(ctx, catalogPrefix, pageSize, func(p store.Pair) error {
+		ref, err := refOfKey(p.Key)
+		if err != nil {
+			return err
+		}
+		q, err := e.Queue(ctx, ref)
+		switch {
+		case err == nil:
+			all = append(all, q)
+		case ErrorOf(err).Code != CodeNotFound: // else it was deleted meanwhile
+			return err
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, fromStore(fmt.Errorf("list the queues of all tenants: %w", err))

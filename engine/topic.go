@@ -18,11 +18,8 @@ type topics struct {
 	// spread counts the produces that leave the choice of the partition to the engine.
 	spread atomic.Uint64
 
-	// poke tells the topics' janitor that there is work.
-	poke chan struct{}
-
-	mu   sync.Mutex
-	todo []*topic
+	// due are those that need a sweep.
+	due chores[*topic]
 }
 
 // topic is one generation of a topic, as long as the engine knows it.
@@ -33,9 +30,6 @@ type topic struct {
 	due *alarm
 	// swept is the moment of the last sweep.
 	swept atomic.Int64
-	// listed says that the janitor has it on its list; guarded by topics.mu.
-	listed bool
-
 	setup atomic.Pointer[topicSetup]
 }
 
@@ -55,7 +49,7 @@ func (s *topicSetup) settings() store.LogSettings {
 	}
 }
 
-func (t *topics) init() { t.poke = make(chan struct{}, 1) }
+func (t *topics) init() { t.due.init() }
 
 func (t *topics) byName(ref Ref) (*topic, bool) {
 	found, ok := t.named.Load(ref)
@@ -133,7 +127,7 @@ func (e *Engine) applyTopic(ctx context.Context, t *topic) error {
 	if err := e.store.ConfigureLog(ctx, t.id, t.setup.Load().settings()); err != nil {
 		return fmt.Errorf("configure topic %s: %w", t.ref, err)
 	}
-	e.topics.add(t)
+	e.topics.due.add(t)
 	return nil
 }
 

@@ -14,65 +14,60 @@ func (e *Engine) PutTopic(ctx context.Context, ref Ref, cfg TopicConfig, only Co
 	if err := validTopic(ref); err != nil {
 		return Topic{}, false, err
 	}
-	t, created, err := e.replaceTopic(ctx, ref, cfg, only)
-	if err != nil {
+	if created, err = e.replaceTopic(ctx, ref, cfg, only); err != nil {
 		return Topic{}, false, err
 	}
-	shown, err = e.showTopic(ctx, t)
+	shown, err = e.Topic(ctx, ref)
 	return shown, created, withOutcome(Applied, err)
 }
 
-func (e *Engine) replaceTopic(ctx context.Context, ref Ref, cfg TopicConfig, only Condition) (*topic, bool, error) {
+func (e *Engine) replaceTopic(ctx context.Context, ref Ref, cfg TopicConfig, only Condition) (created bool, err error) {
 	release, err := e.catalog.turn(ctx, ref)
 	if err != nil {
-		return nil, false, err
+		return false, err
 	}
 	defer release()
 	for {
 		was, err := e.readTopic(ctx, ref)
 		if err != nil {
-			return nil, false, fromStore(err)
+			return false, fromStore(err)
 		}
-		t, err := e.tryReplaceTopic(ctx, ref, was, cfg, only)
+		err = e.tryReplaceTopic(ctx, ref, was, cfg, only)
 		if errors.Is(err, store.ErrConflict) {
 			continue // another node changed it since
 		}
-		return t, was == nil, err
+		return was == nil, err
 	}
 }
 
 // tryReplaceTopic writes the catalog first and the store's settings after it. When the second fails the next call on the
 // topic repeats it, since the setup with the new revision is refused until then.
-func (e *Engine) tryReplaceTopic(ctx context.Context, ref Ref, was *topicRecord, cfg TopicConfig, only Condition) (*topic, error) {
+func (e *Engine) tryReplaceTopic(ctx context.Context, ref Ref, was *topicRecord, cfg TopicConfig, only Condition) error {
 	present := store.Revision(0)
 	if was != nil {
 		present = was.revision
 	}
 	if err := only.check("topic", present); err != nil {
-		return nil, err
+		return err
 	}
 	r, err := e.nextTopic(ref, was, cfg)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if was == nil || was.config != r.config {
 		value, err := encodeTopic(r.id, r.config)
 		if err != nil {
-			return nil, fromStore(fmt.Errorf("encode the catalog entry of topic %s: %w", ref, err))
+			return fromStore(fmt.Errorf("encode the catalog entry of topic %s: %w", ref, err))
 		}
 		r.revision, err = e.store.Put(ctx, topicKey(ref), value, r.revision)
 		if errors.Is(err, store.ErrConflict) {
-			return nil, err
+			return err
 		}
 		if err != nil {
-			return nil, fromStore(fmt.Errorf("write the catalog entry of topic %s: %w", ref, err))
+			return fromStore(fmt.Errorf("write the catalog entry of topic %s: %w", ref, err))
 		}
 	}
-	t := e.installTopic(ref, r)
-	if err := e.applyTopic(ctx, t); err != nil {
-		return nil, withOutcome(Unknown, err)
-	}
-	return t, nil
+	return withOutcome(Unknown, e.applyTopic(ctx, e.installTopic(ref, r)))
 }
 
 // nextTopic is the record to write; its revision is still that of the present one.

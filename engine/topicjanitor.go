@@ -9,43 +9,15 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-// add asks for a visit to t.
-func (t *topics) add(found *topic) {
-	t.mu.Lock()
-	if !found.listed {
-		found.listed = true
-		t.todo = append(t.todo, found)
-	}
-	t.mu.Unlock()
-	select {
-	case t.poke <- struct{}{}:
-	default:
-	}
-}
-
-// next is the topic to visit, nil when there is none.
-func (t *topics) next() *topic {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.todo) == 0 {
-		t.todo = nil
-		return nil
-	}
-	found := t.todo[0]
-	t.todo[0] = nil
-	t.todo = t.todo[1:]
-	found.listed = false
-	return found
-}
-
+// runTopics sweeps the topics that need it until ctx ends.
 func (e *Engine) runTopics(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-e.topics.poke:
+		case <-e.topics.due.poke:
 		}
-		for t := e.topics.next(); t != nil && ctx.Err() == nil; t = e.topics.next() {
+		for t := e.topics.due.next(); t != nil && ctx.Err() == nil; t = e.topics.due.next() {
 			e.sweepTopic(ctx, t)
 		}
 	}
@@ -69,7 +41,7 @@ func (e *Engine) sweepTopic(ctx context.Context, t *topic) {
 }
 
 // ringTopic is called by the clock when t is due.
-func (e *Engine) ringTopic(t *topic) { e.topics.add(t) }
+func (e *Engine) ringTopic(t *topic) { e.topics.due.add(t) }
 
 // topicDueIn notes that retention has something to remove in d. It is done at most once in a sweepPause.
 func (e *Engine) topicDueIn(t *topic, d time.Duration) {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/store"
 )
 
 func changeOfConfigurationDisturbsNoCall(b *bundle) {
@@ -114,6 +115,30 @@ func settingsThatDidNotArriveAreRepeated(b *bundle) {
 	b.restart()
 	b.nack(ref, b.one(ref).Receipt, 0)
 	b.wantCounts(ref, engine.Counts{Dead: 1})
+}
+
+// aChangeThatCannotBeShownIsApplied has the counts fail that are the answer to a change.
+func aChangeThatCannotBeShownIsApplied(b *bundle) {
+	changes := map[string]func() error{
+		"put": func() error {
+			_, _, err := b.engine.PutQueue(b.Context(), ref, engine.DefaultConfig(), engine.Condition{})
+			return err
+		},
+		"pause": func() error {
+			_, err := b.engine.PauseQueue(b.Context(), ref, true, false, time.Time{})
+			return err
+		},
+	}
+	for _, name := range []string{"put", "pause"} {
+		b.store.beforeStats.set(func() error { return fmt.Errorf("some failure: %w", store.ErrClosed) })
+		if err := changes[name](); err == nil || engine.ErrorOf(err).Outcome != engine.Applied {
+			b.Errorf("%s whose counts fail: got %v, want applied", name, err)
+		}
+	}
+	got, err := b.engine.Queue(b.Context(), ref)
+	if err != nil || !got.Paused.Produce {
+		b.Errorf("the queue after that: got %v, %v, want it paused for sends", got.Paused, err)
+	}
 }
 
 func generationsNobodyKnowsAreDropped(b *bundle) {

@@ -18,6 +18,7 @@ type meddler struct {
 	beforeSettle hook
 	beforeConfig hook
 	beforeDrop   hook
+	beforeStats  hook
 	beforeMove   hook
 	beforeSweep  hook
 	beforeScan   hook
@@ -72,6 +73,13 @@ func (m *meddler) Configure(ctx context.Context, q store.QueueID, s store.Settin
 		return err
 	}
 	return m.Store.Configure(ctx, q, s)
+}
+
+func (m *meddler) Stats(ctx context.Context, q store.QueueID) (store.Stats, error) {
+	if err := m.beforeStats.call(); err != nil {
+		return store.Stats{}, err
+	}
+	return m.Store.Stats(ctx, q)
 }
 
 func (m *meddler) Drop(ctx context.Context, q store.QueueID) error {

@@ -67,6 +67,7 @@ var tests = map[string]func(*bundle){
 	"ChangeOfConfigurationDisturbsNoCall":        changeOfConfigurationDisturbsNoCall,
 	"DeleteLosesNoAcceptedMessage":               deleteLosesNoAcceptedMessage,
 	"SettingsThatDidNotArriveAreRepeated":        settingsThatDidNotArriveAreRepeated,
+	"AChangeThatCannotBeShownIsApplied":          aChangeThatCannotBeShownIsApplied,
 	"GenerationsNobodyKnowsAreDropped":           generationsNobodyKnowsAreDropped,
 	"ETagGuardsChanges":                          eTagGuardsChanges,
 	"EventsTellWhatHappened":                     eventsTellWhatHappened,
