@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -73,16 +72,9 @@ func newQueuesList(p program, o *queuesOptions) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all := []jsontext.Value{}
-			for cursor := ""; ; {
-				page, err := queuePage(cmd.Context(), c, prefix, cursor)
-				if err != nil {
-					return err
-				}
-				all = append(all, page.Queues...)
-				if cursor = page.Cursor; cursor == "" {
-					break
-				}
+			all, err := c.listAll(cmd.Context(), "queues", prefix)
+			if err != nil {
+				return err
 			}
 			if o.json {
 				return printJSON(p.out, map[string]any{"queues": all})
@@ -92,24 +84,6 @@ func newQueuesList(p program, o *queuesOptions) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&prefix, "prefix", "", "only queues whose name begins with this")
 	return cmd
-}
-
-type queuesAnswer struct {
-	Queues []jsontext.Value `json:"queues"`
-	Cursor string           `json:"cursor"`
-}
-
-func queuePage(ctx context.Context, c *client, prefix, cursor string) (queuesAnswer, error) {
-	query := url.Values{}
-	if prefix != "" {
-		query.Set("prefix", prefix)
-	}
-	if cursor != "" {
-		query.Set("cursor", cursor)
-	}
-	var page queuesAnswer
-	err := c.call(ctx, request{method: http.MethodGet, path: "/v1/queues", query: query, repeat: true}, &page)
-	return page, err
 }
 
 func printQueues(out io.Writer, all []jsontext.Value) error {
@@ -146,7 +120,7 @@ func newQueuesDescribe(p program, o *queuesOptions) *cobra.Command {
 			var answer jsontext.Value
 			err = c.call(cmd.Context(), request{method: http.MethodGet, path: queuePath(args[0], ""), repeat: true}, &answer)
 			if err != nil {
-				return adviseOnQueue(args[0], err)
+				return adviseOnKnown(args[0], err)
 			}
 			return o.printQueue(p.out, answer)
 		},
@@ -360,7 +334,7 @@ func newQueuesDelete(p program, o *queuesOptions) *cobra.Command {
 				query: url.Values{"force": {strconv.FormatBool(force)}},
 			}, nil)
 			if err != nil {
-				return adviseOnDelete(args[0], err)
+				return adviseOnKnown(args[0], err)
 			}
 			if o.json {
 				return nil
@@ -373,8 +347,8 @@ func newQueuesDelete(p program, o *queuesOptions) *cobra.Command {
 	return cmd
 }
 
-// adviseOnDelete says what to do about a queue that is not there.
-func adviseOnDelete(name string, err error) error {
+// adviseOnKnown adds to an error what to do about a queue that should be there but is not: creating it is no advice.
+func adviseOnKnown(name string, err error) error {
 	if a, ok := errors.AsType[*answerError](err); ok && a.Code == "not_found" {
 		return fmt.Errorf("there is no queue %q: dabba queues list shows those there are", name)
 	}

@@ -81,7 +81,7 @@ func (o *queuesOptions) pause(p program, cmd *cobra.Command, name, call string, 
 		method: http.MethodPost, path: queuePath(name, "/"+call), body: body, repeat: true,
 	}, &answer)
 	if err != nil {
-		return flagsOf{"until": "until"}.blame(adviseOnDelete(name, err))
+		return flagsOf{"until": "until"}.blame(adviseOnKnown(name, err))
 	}
 	if o.json {
 		return printJSON(p.out, answer)

@@ -175,7 +175,7 @@ func (o *redriveOptions) call(ctx context.Context, c *client, key string, answer
 	if a, ok := errors.AsType[*answerError](err); ok && a.Code == "not_found" && a.Field == "to" {
 		return adviseOnQueue(o.to, err)
 	}
-	return adviseOnDelete(o.queue, blamed.blame(err))
+	return adviseOnKnown(o.queue, blamed.blame(err))
 }
 
 func (o *redriveOptions) plan(ctx context.Context, p program, c *client) error {

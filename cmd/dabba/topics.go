@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -64,16 +63,9 @@ func newTopicsList(p program, o *topicsOptions) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all := []jsontext.Value{}
-			for cursor := ""; ; {
-				page, err := topicPage(cmd.Context(), c, prefix, cursor)
-				if err != nil {
-					return err
-				}
-				all = append(all, page.Topics...)
-				if cursor = page.Cursor; cursor == "" {
-					break
-				}
+			all, err := c.listAll(cmd.Context(), "topics", prefix)
+			if err != nil {
+				return err
 			}
 			if o.json {
 				return printJSON(p.out, map[string]any{"topics": all})
@@ -83,24 +75,6 @@ func newTopicsList(p program, o *topicsOptions) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&prefix, "prefix", "", "only topics whose name begins with this")
 	return cmd
-}
-
-type topicsAnswer struct {
-	Topics []jsontext.Value `json:"topics"`
-	Cursor string           `json:"cursor"`
-}
-
-func topicPage(ctx context.Context, c *client, prefix, cursor string) (topicsAnswer, error) {
-	query := url.Values{}
-	if prefix != "" {
-		query.Set("prefix", prefix)
-	}
-	if cursor != "" {
-		query.Set("cursor", cursor)
-	}
-	var page topicsAnswer
-	err := c.call(ctx, request{method: http.MethodGet, path: "/v1/topics", query: query, repeat: true}, &page)
-	return page, err
 }
 
 func printTopics(out io.Writer, all []jsontext.Value) error {
