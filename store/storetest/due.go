@@ -18,6 +18,7 @@ var dueCases = []testCase{
 	{"is that of a time to live", dueTTL},
 	{"is given by each call alike", dueAlike},
 	{"is zero or more", dueNotNegative},
+	{"is far away for a message of the year 9999", dueFar},
 }
 
 func (f *fixture) wantDue(call string, got, want time.Duration) {
@@ -158,4 +159,17 @@ func dueNotNegative(f *fixture) {
 			f.Errorf("%s.NextDue long after something was due: got %v, want zero or more", call, got)
 		}
 	}
+}
+
+func dueFar(f *fixture) {
+	q := f.queue(store.Settings{})
+	r := f.sendEntries(q, store.Entry{Payload: []byte("a"), NotBefore: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)})
+	for call, due := range map[string]time.Duration{"Send": r.NextDue, "Stats": f.stats(q).NextDue} {
+		if due < 200*365*24*time.Hour {
+			f.Errorf("%s of a message of the year 9999: got next due %v", call, due)
+		}
+	}
+	f.clock.Advance(100 * 365 * 24 * time.Hour)
+	f.wantClaim(q, 1)
+	f.wantCounts(q, "before the year 9999", counts{Delayed: 1})
 }

@@ -23,6 +23,7 @@ var moveManyCases = []testCase{
 	{"puts messages at the end of their groups", moveManyFIFO},
 	{"frees the group that a message leaves", moveManyFreesGroup},
 	{"says what it took", moveManyBytes},
+	{"loses no dead messages where it stops for their size", moveManyLarge},
 	{"refuses an ack of what went away", moveManyLateAck},
 }
 
@@ -216,6 +217,18 @@ func moveManyBytes(f *fixture) {
 	f.sendEntries(source, store.Entry{Payload: []byte("x"), Size: 1000}, store.Entry{Payload: []byte("y"), Size: 10})
 	r := f.move(store.MoveParams{Source: source, Target: target, Select: store.Selection{States: store.StateReady}, Limit: 2})
 	f.equal("Move of two: Moved and Bytes", [2]int64{int64(r.Moved), r.Bytes}, [2]int64{2, 1010})
+}
+
+func moveManyLarge(f *fixture) {
+	source, target := f.queue(store.Settings{}), f.queue(store.Settings{})
+	large := store.Entry{Payload: make([]byte, 3<<20), Size: 3 << 20}
+	late := large
+	late.Delay = 10 * time.Second
+	f.sendEntries(source, late, large, large) // the first is the youngest
+	f.clock.Advance(10 * time.Second)
+	f.settle(source, anyone(1, store.Dead, 0), anyone(2, store.Dead, 0), anyone(3, store.Dead, 0))
+	moved, _ := f.moveAll(store.MoveParams{Source: source, Target: target, Select: theDead, Limit: 10})
+	f.equal("Moves of three large dead messages: Moved", moved, 3)
 }
 
 func moveManyLateAck(f *fixture) {

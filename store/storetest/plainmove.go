@@ -27,10 +27,13 @@ func (s *plain) Move(_ context.Context, p store.MoveParams) (store.MoveResult, e
 	}
 	var r store.MoveResult
 	payloads := 0
-	for _, m := range list {
+	for i, m := range list {
 		payloads += len(m.Payload)
 		if r.Moved == p.Limit || r.Moved > 0 && payloads > 4<<20 {
 			r.Next = m.Seq
+			for _, left := range list[i:] {
+				r.Next = min(r.Next, left.Seq)
+			}
 			break
 		}
 		r.Moved++

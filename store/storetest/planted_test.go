@@ -16,7 +16,7 @@ func TestPlanted(t *testing.T) {
 		},
 		{
 			Name: "a lease ends late", File: "store/internal/model/queue.go",
-			Old: "q.timed.top().due <= now {", New: "q.timed.top().due < now {",
+			Old: "!ends || q.slots.slab[n].due > now {", New: "!ends || q.slots.slab[n].due >= now {",
 			Package: "./store/memory", Run: "TestContract/claim",
 		},
 		{
@@ -31,7 +31,7 @@ func TestPlanted(t *testing.T) {
 		},
 		{
 			Name: "claims share a token", File: "store/internal/model/claim.go",
-			Old: "Token: q.token + 1,", New: "Token: q.token | 1,",
+			Old: "ev.Token, ev.Consumer = q.token+1,", New: "ev.Token, ev.Consumer = q.token|1,",
 			Package: "./store/memory", Run: "TestContract/(claim|settle)",
 		},
 		{

@@ -1,5 +1,12 @@
 package model
 
+import (
+	"cmp"
+	"slices"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
 // agenda is a binary heap of moments with what is due then. Entries are not taken out when they become void: whoever
 // takes them looks whether they still hold.
 type agenda []entry
@@ -57,16 +64,25 @@ func (a agenda) sink(i int) {
 	}
 }
 
-// keep drops the entries that hold no more.
-func (a *agenda) keep(holds func(entry) bool) {
-	h := (*a)[:0:0]
+// tidy drops the entries that hold no more, and those that are there twice, once there are more than twice as many entries
+// as the count that may hold: so it costs little for each entry added.
+func (a *agenda) tidy(count int64, holds func(id store.Seq) bool) {
+	if n := len(*a); n <= 64 || int64(n) <= 2*count {
+		return
+	}
+	h := make(agenda, 0, count)
 	for _, e := range *a {
-		if holds(e) {
+		if holds(store.Seq(e.id)) {
 			h = append(h, e)
 		}
 	}
-	for i := len(h)/2 - 1; i >= 0; i-- {
-		h.sink(i)
+	slices.SortFunc(h, func(a, b entry) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id)) })
+	*a = slices.Compact(h) // a sorted list is a heap
+}
+
+// order makes a heap of entries in any order.
+func (a agenda) order() {
+	for i := len(a)/2 - 1; i >= 0; i-- {
+		a.sink(i)
 	}
-	*a = h
 }

@@ -10,8 +10,15 @@ type attemptKey = [16]byte
 
 // attempts remembers what claims with an attempt gave, so that they can be repeated.
 type attempts struct {
-	seen   map[attemptKey]attempt
-	ending []attemptKey // in the order they were added
+	seen map[attemptKey]attempt
+	// ending holds the keys in the order they were added, with the ends they had: an entry of a key that was added again
+	// is void.
+	ending []attemptEnd
+}
+
+type attemptEnd struct {
+	key  attemptKey
+	ends Millis
 }
 
 type attempt struct {
@@ -20,6 +27,7 @@ type attempt struct {
 	seqs  []store.Seq
 }
 
+// find finds an attempt whose window has not ended. None has the zero key.
 func (t *attempts) find(key attemptKey, now Millis) (attempt, bool) {
 	a, ok := t.seen[key]
 	return a, ok && a.ends > now
@@ -33,18 +41,36 @@ func (t *attempts) restore(key attemptKey, a attempt) {
 	if t.seen == nil {
 		t.seen = make(map[attemptKey]attempt)
 	}
-	if _, again := t.seen[key]; again {
-		t.ending = slices.DeleteFunc(t.ending, func(k attemptKey) bool { return k == key })
-	}
-	t.ending = append(t.ending, key)
 	t.seen[key] = a
+	t.ending = append(t.ending, attemptEnd{key, a.ends})
+	if len(t.ending) > 2*len(t.seen)+16 {
+		t.ending = t.valid()
+	}
+}
+
+// valid lists the entries that are not void.
+func (t *attempts) valid() []attemptEnd {
+	last := make(map[attemptKey]int, len(t.seen))
+	for i, e := range t.ending {
+		last[e.key] = i
+	}
+	list := make([]attemptEnd, 0, len(t.seen))
+	for i, e := range t.ending {
+		if last[e.key] == i {
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // expire forgets attempts whose window has ended.
 func (t *attempts) expire(now Millis) {
-	for len(t.ending) > 0 && t.seen[t.ending[0]].ends <= now {
-		delete(t.seen, t.ending[0])
+	for len(t.ending) > 0 && t.ending[0].ends <= now {
+		e := t.ending[0]
 		t.ending = t.ending[1:]
+		if t.seen[e.key].ends <= now {
+			delete(t.seen, e.key)
+		}
 	}
 	if len(t.ending) == 0 {
 		*t = attempts{}

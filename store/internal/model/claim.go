@@ -20,15 +20,13 @@ type Lease struct {
 // its Seqs. It returns false when nothing changed.
 func (q *Queue) Claim(now Millis, p store.ClaimParams) (ev Claimed, leases []Lease, changed bool) {
 	q.advance(now)
-	deadline := after(now, p.Visibility)
-	if p.Attempt != (attemptKey{}) {
-		if a, ok := q.attempts.find(p.Attempt, now); ok && q.holds(a) {
-			ev = Claimed{At: now, Deadline: deadline, Token: a.token, Seqs: a.seqs, Repeated: true, Returned: true}
-			q.ApplyClaimed(ev)
-			return ev, q.leases(ev.Seqs), true
-		}
+	ev = Claimed{At: now, Deadline: after(now, p.Visibility)}
+	if a, ok := q.attempts.find(p.Attempt, now); ok && q.holds(a) {
+		ev.Token, ev.Seqs, ev.Repeated, ev.Returned = a.token, a.seqs, true, true
+		q.ApplyClaimed(ev)
+		return ev, q.leasesOf(ev.Seqs), true
 	}
-	ev = Claimed{At: now, Deadline: deadline, Token: q.token + 1, Consumer: p.Consumer}
+	ev.Token, ev.Consumer = q.token+1, p.Consumer
 	c := claiming{queue: q, now: now}
 	var bytes int64
 	for len(ev.Seqs) < p.Max && ev.removed() < sweepLimit {
@@ -37,25 +35,7 @@ func (q *Queue) Claim(now Millis, p store.ClaimParams) (ev Claimed, leases []Lea
 			break
 		}
 		n, touched := q.slots.find(seq)
-		var avail int64
-		if touched {
-			avail = q.slots.slab[n].avail
-		} else {
-			avail = q.cols.avail(seq)
-		}
-		gone, died := q.late(now, seq, avail)
-		switch {
-		case gone:
-			q.erase(now, seq, store.Aged)
-			ev.Expired = append(ev.Expired, seq)
-			continue
-		case died:
-			q.lapse(seq)
-			ev.Lapsed = append(ev.Lapsed, seq)
-			continue
-		case touched && q.usedUp(&q.slots.slab[n]):
-			q.setDead(q.touch(seq))
-			ev.Died = append(ev.Died, seq)
+		if q.withdraw(now, seq, touched && q.usedUp(&q.slots.slab[n]), &ev) {
 			continue
 		}
 		size := int64(q.Size(seq))
@@ -63,7 +43,7 @@ func (q *Queue) Claim(now Millis, p store.ClaimParams) (ev Claimed, leases []Lea
 			break
 		}
 		bytes += size
-		q.lease(now, seq, ev.Token, deadline, p.Consumer)
+		q.lease(now, seq, ev.Token, ev.Deadline, p.Consumer)
 		ev.Seqs = append(ev.Seqs, seq)
 		ev.Returned = ev.Returned || touched
 	}
@@ -74,13 +54,32 @@ func (q *Queue) Claim(now Millis, p store.ClaimParams) (ev Claimed, leases []Lea
 			q.attempts.add(ev)
 		}
 	}
-	return ev, q.leases(ev.Seqs), len(ev.Seqs)+ev.removed() > 0
+	return ev, q.leasesOf(ev.Seqs), len(ev.Seqs)+ev.removed() > 0
+}
+
+// withdraw takes a ready message that is too late or used up out of the claim that met it; false if it may be delivered.
+func (q *Queue) withdraw(now Millis, seq store.Seq, usedUp bool, ev *Claimed) bool {
+	gone, lapsed := q.late(now, seq, q.availOf(seq))
+	switch {
+	case gone:
+		q.erase(now, seq, store.Aged)
+		ev.Expired = append(ev.Expired, seq)
+	case lapsed:
+		q.lapse(seq)
+		ev.Lapsed = append(ev.Lapsed, seq)
+	case usedUp:
+		q.setDead(q.touch(seq))
+		ev.Died = append(ev.Died, seq)
+	default:
+		return false
+	}
+	return true
 }
 
 func (ev *Claimed) removed() int { return len(ev.Died) + len(ev.Expired) + len(ev.Lapsed) }
 
-// leases describes messages that were just leased.
-func (q *Queue) leases(seqs []store.Seq) []Lease {
+// leasesOf describes messages that were just leased.
+func (q *Queue) leasesOf(seqs []store.Seq) []Lease {
 	if len(seqs) == 0 {
 		return nil
 	}
@@ -131,7 +130,7 @@ func (q *Queue) Claimable() bool {
 
 // full says whether the queue has as many leases as it may.
 func (q *Queue) full() bool {
-	return q.settings.MaxInFlight > 0 && q.leased >= int64(q.settings.MaxInFlight)
+	return q.settings.MaxInFlight > 0 && q.leases.len() >= int64(q.settings.MaxInFlight)
 }
 
 // offers says whether there is a message to choose, limits of the whole queue apart.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"math"
 	"sync"
 	"time"
 )
@@ -33,10 +34,11 @@ func (c *Clock) Now() Millis {
 }
 
 // Until is how long from the present queue time, which counts whole milliseconds, until a wall-clock time; negative when
-// it has passed.
+// it has passed. What is further away than a duration can say is as far as it can say.
 func (c *Clock) Until(wall time.Time) time.Duration {
 	now := c.now()
-	return wall.Sub(now.Round(0)) + now.Sub(c.start)%time.Millisecond
+	until, part := wall.Sub(now.Round(0)), now.Sub(c.start)%time.Millisecond
+	return until + min(part, math.MaxInt64-max(until, 0))
 }
 
 // Time turns queue time into an instant for people.

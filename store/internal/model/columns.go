@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/binary"
+	"iter"
 	"math/bits"
 	"slices"
 	"sort"
@@ -18,6 +19,7 @@ type facts struct {
 	group    uint32 // text; 0 for none
 	alias    uint32 // hash of where a moved message comes from; 0 for one that was sent here
 	priority uint8
+	part     uint8  // of a message that was sent with a delay: how many ms of its tick have passed when it is due
 	avail    int64  // tick of first availability: of the due time, for one that was sent with a delay
 	expires  Millis // end of the time to live; 0 for none
 }
@@ -30,11 +32,12 @@ const (
 	fieldPriority
 	fieldExpires
 	fieldAlias
+	fieldPart
 	fields
 )
 
 func (f *facts) row() [fields]int64 {
-	return [fields]int64{int64(f.size), f.avail, int64(f.group), int64(f.priority), int64(f.expires), int64(f.alias)}
+	return [fields]int64{int64(f.size), f.avail, int64(f.group), int64(f.priority), int64(f.expires), int64(f.alias), int64(f.part)}
 }
 
 // kind says where a message stands that has no slot.
@@ -144,8 +147,12 @@ func (c *columns) group(seq store.Seq) uint32   { return uint32(c.field(seq, fie
 func (c *columns) priority(seq store.Seq) uint8 { return uint8(c.field(seq, fieldPriority)) }
 func (c *columns) expires(seq store.Seq) Millis { return Millis(c.field(seq, fieldExpires)) }
 func (c *columns) alias(seq store.Seq) uint32   { return uint32(c.field(seq, fieldAlias)) }
-func (c *columns) kindAt(at int, i uint64) kind { return c.kinds[at].get(i) }
 func (c *columns) count(k kind) int64           { return c.counts[k] }
+
+// due is when a planned message becomes ready.
+func (c *columns) due(seq store.Seq) Millis {
+	return Millis(c.avail(seq)*tickMillis + c.field(seq, fieldPart))
+}
 
 // kind says where a message stands that has no slot.
 func (c *columns) kind(seq store.Seq) kind {
@@ -185,6 +192,14 @@ func (k *kinds) first() (uint64, bool) {
 		}
 	}
 	return 0, false
+}
+
+// len counts the messages of a chunk that have a kind.
+func (k *kinds) len() (n int) {
+	for w := range k.lo {
+		n += bits.OnesCount64(k.lo[w] | k.hi[w])
+	}
+	return n
 }
 
 // remove forgets a live message.
@@ -228,11 +243,16 @@ func (ch *chunk) field(at uint64, field int) int64 {
 		row := ch.open[i].row()
 		return row[field]
 	}
+	return ch.base[field] + int64(unpack(ch.column(field), i, int(ch.width[field])))
+}
+
+// column is the packed values of a field and those of the fields after it.
+func (ch *chunk) column(field int) []byte {
 	start := 0
 	for _, w := range ch.width[:field] {
 		start += int(w)
 	}
-	return ch.base[field] + int64(unpack(ch.data[start*ch.len():], i, int(ch.width[field])))
+	return ch.data[start*ch.len():]
 }
 
 // len is the number of values in a full chunk.
@@ -275,7 +295,7 @@ func (ch *chunk) dataLen() int {
 
 // seqs yields the sequences of which there are values, from the given one on, with their kinds, in rising order; those of
 // removed messages and of messages with a slot have kind none.
-func (c *columns) seqs(from store.Seq) func(yield func(store.Seq, kind) bool) {
+func (c *columns) seqs(from store.Seq) iter.Seq2[store.Seq, kind] {
 	return func(yield func(store.Seq, kind) bool) {
 		if len(c.index) == 0 {
 			return
@@ -292,6 +312,37 @@ func (c *columns) seqs(from store.Seq) func(yield func(store.Seq, kind) bool) {
 			}
 			for seq := max(first, from); seq < first+store.Seq(n); seq++ {
 				if !yield(seq, c.kinds[at].get(uint64(seq)%chunkLen)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// last is a sequence from which on there are at least n messages, if there are so many, and how many there are.
+func (c *columns) last(n int64) (from store.Seq, count int64) {
+	for at := len(c.index) - 1; at >= 0 && count < n; at-- {
+		from = store.Seq(c.index[at] * chunkLen)
+		count += int64(c.live[at])
+	}
+	return from, count
+}
+
+// slotted yields the sequences of messages that may have a slot, from the given one on, in rising order. Chunks without
+// any are passed over.
+func (c *columns) slotted(from store.Seq) iter.Seq[store.Seq] {
+	return func(yield func(store.Seq) bool) {
+		if len(c.index) == 0 {
+			return
+		}
+		for at := c.find(from); at < len(c.chunks); at++ {
+			k := &c.kinds[at]
+			if c.chunks[at] == nil || int(c.live[at]) == k.len() {
+				continue
+			}
+			first := store.Seq(c.index[at] * chunkLen)
+			for i := range store.Seq(chunkLen) {
+				if first+i >= from && k.get(uint64(i)) == none && !yield(first+i) {
 					return
 				}
 			}

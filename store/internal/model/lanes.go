@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/binary"
+	"math"
 	"time"
 
 	"github.com/dabba-mq/dabba/store"
@@ -366,9 +367,10 @@ func (q *Queue) served(now Millis, n uint32) {
 	q.arrange(n)
 }
 
-// tickRate moves what a rate counts on by one delivery.
+// tickRate moves what a rate counts on by one delivery; it stops at the end of what it can count, the year 2262.
 func tickRate(clock int64, now Millis, every time.Duration) int64 {
-	return max(clock, int64(now)*int64(time.Millisecond)) + int64(every)
+	from := max(clock, int64(now)*int64(time.Millisecond))
+	return from + min(int64(every), math.MaxInt64-from)
 }
 
 // allowed is when the rate allows the next delivery.

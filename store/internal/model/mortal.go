@@ -53,8 +53,9 @@ func (q *Queue) lapse(seq store.Seq) {
 	q.setDead(n)
 }
 
-// past the retention or the time to live: what becomes of a ready message that a claim meets.
-func (q *Queue) late(now Millis, seq store.Seq, avail int64) (gone, died bool) {
+// late says what becomes of a ready message that a claim meets: it is gone past its retention, and gone or dead past its
+// time to live.
+func (q *Queue) late(now Millis, seq store.Seq, avail int64) (gone, lapsed bool) {
 	if q.settings.Retention > 0 && q.expiry(avail) <= now {
 		return true, false
 	}

@@ -24,7 +24,7 @@ func (q *Queue) Movable(now Millis, sel *store.Selection, limit int) ([]Body, st
 	q.advance(now)
 	var seqs []store.Seq
 	var next store.Seq
-	if onlyDead(sel) {
+	if sel.States == store.StateDead && onlyStates(sel) {
 		for _, n := range q.dead.peek(limit) {
 			seqs = append(seqs, q.slots.slab[n].seq)
 		}
@@ -46,12 +46,6 @@ func (q *Queue) Movable(now Millis, sel *store.Selection, limit int) ([]Body, st
 		list[i] = q.body(seq)
 	}
 	return list, next
-}
-
-// onlyDead says that a selection says nothing but that messages are dead.
-func onlyDead(sel *store.Selection) bool {
-	return sel.States == store.StateDead && sel.Group == nil && sel.Consumer == "" && sel.AvailableBefore.IsZero() &&
-		sel.From == 0 && sel.UpTo == 0 && sel.Seqs == nil
 }
 
 func (q *Queue) body(seq store.Seq) Body {
@@ -114,14 +108,21 @@ func (q *Queue) ApplyMovedIn(ev MovedIn) {
 // moveBytes bounds the payloads of one move.
 const moveBytes = 4 << 20
 
-// Fit cuts the list where its sizes pass 4 MiB, after at least one message, and corrects where to go on.
+// Fit cuts the list where its sizes pass 4 MiB, after at least one message, and corrects where to go on: at the lowest
+// sequence that is left, since dead messages are listed by age.
 func Fit(list []Body, next store.Seq) ([]Body, store.Seq) {
 	var sum int64
 	for i, c := range list {
 		sum += int64(c.Size)
-		if i > 0 && sum > moveBytes {
-			return list[:i], c.Seq
+		if i == 0 || sum <= moveBytes {
+			continue
 		}
+		for _, left := range list[i:] {
+			if next == 0 || left.Seq < next {
+				next = left.Seq
+			}
+		}
+		return list[:i], next
 	}
 	return list, next
 }

@@ -28,7 +28,8 @@ func (q *Queue) bequeath(now Millis, n uint32, how store.Removal) {
 	}
 	s := &q.slots.slab[n]
 	if len(q.past) >= limit {
-		q.past = append(q.past[:0:0], q.past[len(q.past)-limit+1:]...)
+		q.past[0] = past{} // a later append moves what is left to new memory
+		q.past = q.past[1:]
 	}
 	q.past = append(q.past, past{
 		seq: s.seq, alias: q.cols.alias(s.seq), removed: now, how: how, avail: s.avail, entered: s.entered,

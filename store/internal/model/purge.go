@@ -1,17 +1,13 @@
 package model
 
-import (
-	"reflect"
-
-	"github.com/dabba-mq/dabba/store"
-)
+import "github.com/dabba-mq/dabba/store"
 
 // Purge removes what a selection chooses: everything, with dedup keys and attempts, if it is the zero value, else up to
 // 1,000 messages. next is where to go on. It returns false when nothing changed.
 func (q *Queue) Purge(now Millis, sel *store.Selection) (ev Purged, n int64, next store.Seq, changed bool) {
 	q.advance(now)
 	ev = Purged{At: now}
-	if reflect.ValueOf(*sel).IsZero() {
+	if sel.States == 0 && onlyStates(sel) {
 		n = q.Len()
 		ev.All = true
 		q.clear(now)
@@ -24,13 +20,13 @@ func (q *Queue) Purge(now Millis, sel *store.Selection) (ev Purged, n int64, nex
 	return ev, int64(len(ev.Seqs)), next, len(ev.Seqs) > 0
 }
 
-// clear removes all messages at once.
+// clear removes all messages at once: what is left is a new queue with what outlives messages.
 func (q *Queue) clear(now Millis) {
 	if limit := int64(q.settings.History); limit > 0 {
 		// The last ones are remembered: those before them would be forgotten again.
-		skip := q.Len() - limit
-		for seq := range q.liveSeqs() {
-			if skip--; skip < 0 {
+		from, n := q.cols.last(limit)
+		for seq := range q.liveFrom(from) {
+			if n--; n < limit {
 				q.bequeath(now, q.touch(seq), store.Purged)
 			}
 		}
@@ -45,7 +41,9 @@ func (q *Queue) clear(now Millis) {
 		kept.lanes.turns = q.lanes.turns
 	}
 	*q = *kept
-	q.timed.slots, q.back.slots, q.dead.slots = &q.slots, &q.slots, &q.slots
+	for _, o := range []*order{&q.delays, &q.leases, &q.back, &q.dead} {
+		o.slots = &q.slots
+	}
 	if cleared != nil {
 		cleared()
 	}

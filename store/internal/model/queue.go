@@ -27,7 +27,8 @@ type Queue struct {
 	planned  agenda // when messages of kind planned become ready
 	ripes    agenda // messages of kind ripe by tick; some may not be any more
 	slots    slots
-	timed    order // delayed, backing off and leased slots, by due time
+	delays   order // delayed and backing off slots, by due time
+	leases   order // leased slots, by due time
 	back     order // ready slots, by age
 	dead     order // by age
 	lanes    *lanes
@@ -35,8 +36,7 @@ type Queue struct {
 	mortal  agenda
 	mortals int64
 
-	leased, delayed        int64 // slots of these states
-	leasedBytes, deadBytes int64
+	leasedBytes, deadBytes int64 // sums of the sizes of messages in these states
 
 	names    texts // of groups
 	texts    texts // consumers and reasons
@@ -58,7 +58,8 @@ type Queue struct {
 // NewQueue returns the queue that a Configured event creates.
 func NewQueue(id store.QueueID) *Queue {
 	q := &Queue{id: id, next: 1}
-	q.timed = order{slots: &q.slots, less: byDue}
+	q.delays = order{slots: &q.slots, less: byDue}
+	q.leases = order{slots: &q.slots, less: byDue}
 	q.back = order{slots: &q.slots, less: byAge}
 	q.dead = order{slots: &q.slots, less: byAge}
 	return q
@@ -124,8 +125,11 @@ func (q *Queue) advance(now Millis) {
 	q.once.expire(now)
 	q.recent.expire(now)
 	q.attempts.expire(now)
-	for !q.timed.empty() && q.timed.top().due <= now {
-		n := q.timed.items[0]
+	for {
+		n, ends := q.nextEnd()
+		if !ends || q.slots.slab[n].due > now {
+			break
+		}
 		s := &q.slots.slab[n]
 		due := s.due
 		if s.state == leased {
@@ -146,6 +150,17 @@ func (q *Queue) advance(now Millis) {
 		}
 	}
 	q.relieve(now)
+}
+
+// nextEnd is the slot whose delay or lease ends first.
+func (q *Queue) nextEnd() (n uint32, ok bool) {
+	switch {
+	case q.delays.empty() && q.leases.empty():
+		return 0, false
+	case q.leases.empty() || !q.delays.empty() && byDue(q.delays.top(), q.leases.top()):
+		return q.delays.items[0], true
+	}
+	return q.leases.items[0], true
 }
 
 // ripen makes a planned message ready as of its due time.
@@ -188,12 +203,10 @@ func (q *Queue) leave(n uint32) {
 	s := &q.slots.slab[n]
 	switch s.state {
 	case delayed, backoff:
-		q.delayed--
-		q.timed.take(n)
+		q.delays.take(n)
 	case leased:
-		q.leased--
 		q.leasedBytes -= int64(q.Size(s.seq))
-		q.timed.take(n)
+		q.leases.take(n)
 	case ready:
 		q.back.take(n)
 		if l := q.lane(s.seq); l != nil {
@@ -229,8 +242,7 @@ func (q *Queue) setReady(n uint32, at Millis) {
 func (q *Queue) setDelayed(n uint32, st state, due Millis) {
 	s := &q.slots.slab[n]
 	s.state, s.due = st, q.within(s, due)
-	q.delayed++
-	q.timed.add(n)
+	q.delays.add(n)
 	q.enter(s.seq, st)
 	q.endanger(s.seq)
 }
@@ -239,9 +251,8 @@ func (q *Queue) setDelayed(n uint32, st state, due Millis) {
 func (q *Queue) setLeased(n uint32, due Millis) {
 	s := &q.slots.slab[n]
 	s.state, s.due = leased, q.within(s, due)
-	q.leased++
 	q.leasedBytes += int64(q.Size(s.seq))
-	q.timed.add(n)
+	q.leases.add(n)
 	q.enter(s.seq, leased)
 }
 
@@ -315,12 +326,9 @@ func (q *Queue) tidy() {
 		q.planned, q.ripes, q.mortal = nil, nil, nil
 		return
 	}
-	if n := len(q.planned); n > 64 && int64(n) > 2*q.cols.count(planned) {
-		q.planned.keep(func(e entry) bool { return q.cols.kind(store.Seq(e.id)) == planned })
-	}
-	if n := len(q.mortal); n > 64 && int64(n) > 2*q.mortals {
-		q.mortal.keep(func(e entry) bool { return q.may(store.Seq(e.id)) })
-	}
+	q.planned.tidy(q.cols.count(planned), func(seq store.Seq) bool { return q.cols.kind(seq) == planned })
+	q.ripes.tidy(q.cols.count(ripe), func(seq store.Seq) bool { return q.cols.kind(seq) == ripe })
+	q.mortal.tidy(q.mortals, q.may)
 }
 
 // add appends a message under the next sequence.
@@ -336,7 +344,7 @@ func (q *Queue) add(now Millis, m Meta) {
 	}
 	k, st := fresh, ready
 	if m.Delay > 0 {
-		k, st = planned, delayed
+		k, st, f.part = planned, delayed, uint8(int64(due)%tickMillis)
 		q.planned.add(due, uint64(seq))
 	}
 	q.cols.append(seq, f, k)
@@ -418,7 +426,7 @@ func (q *Queue) Stats(now Millis) store.Stats {
 	q.advance(now)
 	return store.Stats{
 		Ready:     q.ready(),
-		Leased:    q.leased,
+		Leased:    q.leases.len(),
 		Delayed:   q.waiting(),
 		Dead:      q.dead.len(),
 		Bytes:     q.cols.bytes,
@@ -429,7 +437,7 @@ func (q *Queue) Stats(now Millis) store.Stats {
 }
 
 func (q *Queue) ready() int64   { return q.cols.count(fresh) + q.cols.count(ripe) + q.back.len() }
-func (q *Queue) waiting() int64 { return q.cols.count(planned) + q.delayed }
+func (q *Queue) waiting() int64 { return q.cols.count(planned) + q.delays.len() }
 
 // eldest is the ready message that first became available: its tick, and its slot if it has one.
 func (q *Queue) eldest() (seq store.Seq, avail int64, ok bool) {
@@ -471,7 +479,7 @@ func (q *Queue) oldestAge(now Millis) time.Duration {
 }
 
 func age(now Millis, avail int64) time.Duration {
-	return time.Duration(max(int64(now)-avail*tickMillis, 0)) * time.Millisecond
+	return spanOf(now - Millis(avail*tickMillis))
 }
 
 // NextDue is how long from now until time alone changes the queue.
@@ -483,8 +491,8 @@ func (q *Queue) NextDue(now Millis) time.Duration {
 			due = at
 		}
 	}
-	if !q.timed.empty() {
-		sooner(q.timed.top().due)
+	if n, ends := q.nextEnd(); ends {
+		sooner(q.slots.slab[n].due)
 	}
 	if at, ok := q.firstPlanned(); ok {
 		sooner(at)
@@ -513,7 +521,7 @@ func (q *Queue) NextDue(now Millis) time.Duration {
 	if due < 0 {
 		return store.NoDue
 	}
-	return time.Duration(max(due-now, 0)) * time.Millisecond
+	return spanOf(due - now)
 }
 
 func (q *Queue) firstPlanned() (Millis, bool) {
@@ -532,6 +540,15 @@ func (q *Queue) expiry(avail int64) Millis {
 }
 
 func tick(at Millis) int64 { return int64(at) / tickMillis }
+
+// spanOf is a span of queue time as a duration; what is too long for one is cut off just below [store.NoDue].
+func spanOf(ms Millis) time.Duration {
+	const longest = store.NoDue - 1
+	if ms > Millis(longest/time.Millisecond) {
+		return longest
+	}
+	return time.Duration(max(ms, 0)) * time.Millisecond
+}
 
 // after is now plus a duration, rounded up to a millisecond, so that nothing becomes due early.
 func after(now Millis, d time.Duration) Millis {

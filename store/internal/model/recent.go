@@ -17,12 +17,16 @@ type recent struct {
 }
 
 type bucket struct {
-	slot, width int64 // which stretch of time this is; width 0 for what a snapshot remembered
+	slot, width int64 // which stretch of time this is
+	closed      bool  // nothing is added any more
 	start       Millis
 	base        store.Seq
 	ends        Millis // of the last one
 	keys        map[store.DedupKey]offset
 }
+
+// reach is how far below the first thing in a bucket the numbers begin that are written relative to it.
+const reach = 1 << 31
 
 // offset is a first relative to its bucket.
 type offset struct{ seq, ends uint32 }
@@ -61,13 +65,14 @@ func (r *recent) find(key store.DedupKey, now Millis) (store.Seq, bool) {
 
 func (r *recent) add(now Millis, key store.DedupKey, seq store.Seq, window Millis) {
 	width := max(int64(window)/8, 1)
-	r.put(key, first{seq, now + window}, bucket{slot: int64(now) / width, width: width, start: now, base: seq})
+	ends := now + window
+	r.put(key, first{seq, ends}, bucket{slot: int64(now) / width, width: width, start: ends - reach, base: seq})
 }
 
 // put adds to the bucket of that stretch of time.
 func (r *recent) put(key store.DedupKey, f first, like bucket) {
 	for i := len(r.buckets) - 1; i >= 0; i-- {
-		if b := &r.buckets[i]; b.slot == like.slot && b.width == like.width && b.holds(f) {
+		if b := &r.buckets[i]; b.slot == like.slot && b.width == like.width && b.closed == like.closed && b.holds(f) {
 			b.add(key, f)
 			return
 		}
@@ -88,21 +93,27 @@ func (r *recent) expire(now Millis) {
 	}
 }
 
-// freeze copies what may change: keys are only added to buckets of the present.
+// freeze copies what may change: keys are only added to open buckets of the present. A small one is copied, a large one
+// closed instead, so that the queue is not held up and there are few more buckets to look into.
 func (r *recent) freeze(now Millis) recent {
+	const small = 10_000
+	for i := range r.buckets {
+		if b := &r.buckets[i]; len(b.keys) > small {
+			b.closed = true
+		}
+	}
 	f := recent{slices.Clone(r.buckets)}
 	for i := range f.buckets {
-		if b := &f.buckets[i]; b.width == 0 || b.slot == int64(now)/b.width {
+		if b := &f.buckets[i]; !b.closed && b.slot == int64(now)/b.width {
 			b.keys = maps.Clone(b.keys)
 		}
 	}
 	return f
 }
 
-// restore adds what a snapshot remembered, to buckets that nothing is added to later.
+// restore adds what a snapshot remembered, to buckets that nothing else is added to later.
 func (r *recent) restore(key store.DedupKey, f first) {
-	const reach = 1 << 31
-	r.put(key, f, bucket{base: f.seq - min(f.seq, reach), start: f.ends - reach})
+	r.put(key, f, bucket{closed: true, base: f.seq - min(f.seq, reach), start: f.ends - reach})
 }
 
 // list returns what is remembered past now, by key.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -66,6 +67,7 @@ func (h *history) step() {
 		h.sweepOrMove()
 	case 11:
 		h.q.Stats(h.now) // advances the original only
+		h.checkLooks()
 		if h.rng.IntN(4) == 0 {
 			h.restore()
 		}
@@ -267,6 +269,58 @@ func (h *history) checkCounts() {
 	}
 	if bytes != s.Bytes {
 		h.Fatalf("bytes %d, the live messages have %d", s.Bytes, bytes)
+	}
+}
+
+// checkLooks compares what is quicker than looking at every message with doing so.
+func (h *history) checkLooks() {
+	sel := h.selection()
+	var want []store.Seq
+	locks := make(map[string]store.Group)
+	for seq := range h.q.liveSeqs() {
+		if h.q.chosen(sel, seq) {
+			want = append(want, seq)
+		}
+		if n, touched := h.q.slots.find(seq); touched && (h.q.slots.slab[n].state == leased || h.q.slots.slab[n].state == backoff) {
+			v := h.q.view(seq)
+			g := locks[v.Group]
+			if g.Head == 0 {
+				g.Head = seq
+			}
+			if v.Due.After(g.LockedUntil) {
+				g.LockedUntil = v.Due
+			}
+			locks[v.Group] = g
+		}
+		if h.q.cols.kind(seq) == planned && !slices.Contains(h.q.planned, entry{h.q.cols.due(seq), uint64(seq)}) {
+			h.Fatalf("message %d is due at %d by its facts only", seq, h.q.cols.due(seq))
+		}
+	}
+	var got []store.Seq
+	for next := store.Seq(1); next != 0; {
+		var page []store.Seq
+		page, next = h.q.choose(sel, 1+h.rng.IntN(50))
+		got = append(got, page...)
+		sel.From = max(sel.From, next)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		h.Fatalf("choice of %+v (-all messages +pages):\n%s", *sel, diff)
+	}
+	if h.q.settings.Mode != store.FIFO {
+		return
+	}
+	var after *string
+	for n := 1 + h.rng.IntN(4); ; {
+		page := h.q.Groups(h.now, after, n)
+		for _, g := range page {
+			if want := locks[g.Name]; want.Head != 0 && (g.Head != want.Head || !g.LockedUntil.Equal(want.LockedUntil)) {
+				h.Fatalf("group %+v, want it locked by %d until %v", g, want.Head, want.LockedUntil)
+			}
+			after = &g.Name
+		}
+		if len(page) < n {
+			return
+		}
 	}
 }
 

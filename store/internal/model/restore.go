@@ -68,12 +68,14 @@ func (q *Queue) restoreNames(r *reader) {
 		}
 		q.names.ids[s] = uint32(i) + 1
 	}
+	freed := make([]bool, len(q.names.list))
 	for range r.count(4) {
 		n := r.u32()
-		if n == 0 || int(n) > len(q.names.list) || q.names.list[n-1].s != "" || slices.Contains(q.names.free, n) {
+		if n == 0 || int(n) > len(q.names.list) || q.names.list[n-1].s != "" || freed[n-1] {
 			r.failed = true
 			return
 		}
+		freed[n-1] = true
 		q.names.free = append(q.names.free, n)
 	}
 	if len(q.names.free)+len(q.names.ids) != len(q.names.list) {
@@ -116,7 +118,7 @@ func (ch *chunk) restore(r *reader) {
 		for range r.count(8 * fields) {
 			ch.open = append(ch.open, facts{
 				size: r.u32of(), avail: int64(r.u64()), group: r.u32of(), priority: uint8(r.u64()), expires: r.millis(),
-				alias: r.u32of(),
+				alias: r.u32of(), part: uint8(r.u64()),
 			})
 		}
 		if len(ch.open)+int(ch.skip) >= chunkLen {
@@ -180,12 +182,10 @@ func (q *Queue) restoreState(r *reader, n uint32) {
 	s := &q.slots.slab[n]
 	switch s.state {
 	case delayed, backoff:
-		q.delayed++
-		q.timed.add(n)
+		q.delays.add(n)
 	case leased:
-		q.leased++
 		q.leasedBytes += int64(q.Size(s.seq))
-		q.timed.add(n)
+		q.leases.add(n)
 	case ready:
 		q.back.add(n)
 	case dead:
@@ -205,7 +205,8 @@ func (q *Queue) restoreWaiting(r *reader) {
 func (q *Queue) agenda(r *reader, k kind) (a agenda) {
 	for range r.count(16) {
 		e := entry{at: r.millis(), id: r.u64()}
-		if n := len(a); q.cols.kind(store.Seq(e.id)) != k || n > 0 && a[n-1].id >= e.id {
+		seq := store.Seq(e.id)
+		if n := len(a); q.cols.kind(seq) != k || n > 0 && a[n-1].id >= e.id || k == planned && e.at != q.cols.due(seq) {
 			r.failed = true
 			return nil
 		}
@@ -214,7 +215,7 @@ func (q *Queue) agenda(r *reader, k kind) (a agenda) {
 	if int64(len(a)) != q.cols.count(k) {
 		r.failed = true
 	}
-	a.keep(func(entry) bool { return true })
+	a.order()
 	return a
 }
 

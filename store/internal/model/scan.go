@@ -1,6 +1,9 @@
 package model
 
 import (
+	"cmp"
+	"encoding/binary"
+	"iter"
 	"slices"
 
 	"github.com/dabba-mq/dabba/store"
@@ -32,7 +35,7 @@ func (q *Queue) view(seq store.Seq) store.View {
 	if !touched {
 		v.AvailableAt = Time(Millis(q.cols.avail(seq) * tickMillis))
 		if v.State == store.StateDelayed {
-			v.AvailableAt, v.Due = v.Due, Time(q.plannedFor(seq))
+			v.AvailableAt, v.Due = v.Due, Time(q.cols.due(seq))
 		}
 		return v
 	}
@@ -49,12 +52,6 @@ func (q *Queue) view(seq store.Seq) store.View {
 	}
 	v.Consumer, v.Reason, v.Visits = q.texts.get(s.consumer), q.texts.get(s.reason), q.visitsOf(s.visits)
 	return v
-}
-
-// plannedFor is when a planned message is due, to the millisecond.
-func (q *Queue) plannedFor(seq store.Seq) Millis {
-	i := slices.IndexFunc(q.planned, func(e entry) bool { return e.id == uint64(seq) })
-	return q.planned[i].at
 }
 
 // Sought is an answer to Lookup: a message that may be the one, or the history of one that was.
@@ -86,20 +83,13 @@ func (q *Queue) Lookup(now Millis, origin store.QueueID, seq store.Seq) []Sought
 }
 
 // aliased yields the sequences of messages with an alias.
-func (c *columns) aliased(short uint32) func(yield func(store.Seq) bool) {
+func (c *columns) aliased(short uint32) iter.Seq[store.Seq] {
 	return func(yield func(store.Seq) bool) {
 		for at, ch := range c.chunks {
-			if ch == nil || ch.full && ch.width[fieldAlias] == 0 && ch.base[fieldAlias] != int64(short) {
+			if ch == nil {
 				continue
 			}
-			n := len(ch.open)
-			if ch.full {
-				n = ch.len()
-			}
-			for i := range n {
-				if ch.field(uint64(i)+uint64(ch.skip), fieldAlias) != int64(short) {
-					continue
-				}
+			for i := range ch.holders(fieldAlias, int64(short)) {
 				if !yield(store.Seq(c.index[at]*chunkLen + uint64(ch.skip) + uint64(i))) {
 					return
 				}
@@ -108,31 +98,76 @@ func (c *columns) aliased(short uint32) func(yield func(store.Seq) bool) {
 	}
 }
 
-// Groups lists groups with messages by name, after the given one, at most limit.
-func (q *Queue) Groups(now Millis, after *string, limit int) []store.Group {
-	q.advance(now)
-	if !grouped(&q.settings) {
-		return nil
-	}
-	var names []string
-	byName := make(map[string]*lane)
-	for key, n := range q.lanes.index {
-		if name := q.names.get(key); after == nil || name > *after {
-			names = append(names, name)
-			byName[name] = &q.lanes.list[n]
+// holders yields the places of the values of a field that equal v. It is what a lookup of a moved message spends its time
+// in: a queue of 1,000,000 has 4,000 chunks to look at.
+func (ch *chunk) holders(field int, v int64) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		if !ch.full {
+			for i := range ch.open {
+				if row := ch.open[i].row(); row[field] == v && !yield(i) {
+					return
+				}
+			}
+			return
+		}
+		data, width := ch.column(field), int(ch.width[field])
+		if v < ch.base[field] || width < 8 && (v-ch.base[field])>>(8*width) != 0 {
+			return
+		}
+		want := uint64(v - ch.base[field])
+		for i := range ch.len() {
+			if width == 4 && binary.LittleEndian.Uint32(data[4*i:]) != uint32(want) { // quicker, and what hashes take
+				continue
+			}
+			if unpack(data, i, width) == want && !yield(i) {
+				return
+			}
 		}
 	}
-	slices.Sort(names)
-	list := make([]store.Group, 0, min(limit, len(names)))
-	for _, name := range names[:min(limit, len(names))] {
-		list = append(list, q.groupOf(now, name, byName[name]))
-	}
-	return list
 }
 
-func (q *Queue) groupOf(now Millis, name string, l *lane) store.Group {
+// Groups lists groups with messages by name, after the given one, at most limit. It looks at the names of all groups
+// and at all leases and backoffs once, whatever the limit.
+func (q *Queue) Groups(now Millis, after *string, limit int) []store.Group {
+	q.advance(now)
+	if !grouped(&q.settings) || limit < 1 {
+		return nil
+	}
+	page := make([]store.Group, 0, min(limit, len(q.lanes.index)))
+	for _, key := range q.firstGroups(after, limit) {
+		page = append(page, q.groupOf(now, key))
+	}
+	if q.settings.Mode == store.FIFO {
+		q.findLocks(page)
+	}
+	return page
+}
+
+// firstGroups are the keys of the groups that come first by name after the given one, at most limit.
+func (q *Queue) firstGroups(after *string, limit int) []uint32 {
+	byName := func(a, b uint32) int { return cmp.Compare(q.names.get(a), q.names.get(b)) }
+	var first []uint32 // up to twice as many as are wanted, so that sorting them costs little for each
+	full, last := false, ""
+	for i := range q.lanes.list { // quicker than its index
+		l := &q.lanes.list[i]
+		name := q.names.get(l.key)
+		if l.empty() || after != nil && name <= *after || full && name >= last {
+			continue
+		}
+		if first = append(first, l.key); len(first)/2 >= limit {
+			slices.SortFunc(first, byName)
+			first = first[:limit]
+			full, last = true, q.names.get(first[limit-1])
+		}
+	}
+	slices.SortFunc(first, byName)
+	return first[:min(limit, len(first))]
+}
+
+func (q *Queue) groupOf(now Millis, key uint32) store.Group {
+	l := &q.lanes.list[q.lanes.index[key]]
 	g := store.Group{
-		Name: name, Ready: int64(l.ready), Leased: int64(l.leased), Delayed: int64(l.delayed), Dead: int64(l.dead),
+		Name: q.names.get(key), Ready: int64(l.ready), Leased: int64(l.leased), Delayed: int64(l.delayed), Dead: int64(l.dead),
 		HeadAge: -1,
 	}
 	if l.ready > 0 {
@@ -140,10 +175,28 @@ func (q *Queue) groupOf(now Millis, name string, l *lane) store.Group {
 		g.Head, g.HeadAge = seq, age(now, q.availOf(seq))
 	}
 	if q.locked(l) {
-		g.Head = 0
-		for i := range q.timed.items {
-			s := q.timed.at(i)
-			if s.state == delayed || q.cols.group(s.seq) != l.key {
+		g.Head = 0 // until findLocks
+	}
+	return g
+}
+
+// findLocks fills in what locks the groups of a page.
+func (q *Queue) findLocks(page []store.Group) {
+	locked := make(map[uint32]*store.Group)
+	for i := range page {
+		key, _ := q.names.id(page[i].Name)
+		if q.locked(&q.lanes.list[q.lanes.index[key]]) {
+			locked[key] = &page[i]
+		}
+	}
+	if len(locked) == 0 {
+		return
+	}
+	for _, o := range []*order{&q.leases, &q.delays} {
+		for i := range o.items {
+			s := o.at(i)
+			g := locked[q.cols.group(s.seq)]
+			if s.state == delayed || g == nil {
 				continue
 			}
 			if g.Head == 0 || s.seq < g.Head {
@@ -154,7 +207,6 @@ func (q *Queue) groupOf(now Millis, name string, l *lane) store.Group {
 			}
 		}
 	}
-	return g
 }
 
 // IsFrom says whether a message was first sent to a queue under a sequence, and came from there.

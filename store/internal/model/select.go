@@ -37,11 +37,13 @@ func (q *Queue) candidates(sel *store.Selection) iter.Seq[store.Seq] {
 			}
 		}
 	}
+	from := max(sel.From, 1)
+	messages := q.liveFrom(from)
 	if sel.Consumer != "" || sel.States != 0 && sel.States&(store.StateReady|store.StateDelayed) == 0 {
-		return slices.Values(q.touched(sel)) // of few in a long queue
+		messages = q.touchedFrom(from) // few, in a long queue
 	}
 	return func(yield func(store.Seq) bool) {
-		for seq := range q.liveFrom(max(sel.From, 1)) {
+		for seq := range messages {
 			if sel.UpTo != 0 && seq > sel.UpTo || !yield(seq) {
 				return
 			}
@@ -49,16 +51,22 @@ func (q *Queue) candidates(sel *store.Selection) iter.Seq[store.Seq] {
 	}
 }
 
-// touched lists the messages within the bounds of a selection that have a slot, in rising order.
-func (q *Queue) touched(sel *store.Selection) []store.Seq {
-	var seqs []store.Seq
-	for seq := range q.slots.index {
-		if seq >= sel.From && (sel.UpTo == 0 || seq <= sel.UpTo) {
-			seqs = append(seqs, seq)
+// touchedFrom yields the sequences of the messages with a slot from one on, in rising order. Chunks without any, of which
+// a queue of 1,000,000 messages has 4,000, are passed over.
+func (q *Queue) touchedFrom(from store.Seq) iter.Seq[store.Seq] {
+	return func(yield func(store.Seq) bool) {
+		for seq := range q.cols.slotted(from) {
+			if _, touched := q.slots.find(seq); touched && !yield(seq) {
+				return
+			}
 		}
 	}
-	slices.Sort(seqs)
-	return seqs
+}
+
+// onlyStates says that a selection says nothing but in which states messages are.
+func onlyStates(sel *store.Selection) bool {
+	return sel.Group == nil && sel.Consumer == "" && sel.AvailableBefore.IsZero() && sel.From == 0 && sel.UpTo == 0 &&
+		sel.Seqs == nil
 }
 
 // chosen says whether all of a selection applies to a message.
@@ -114,7 +122,7 @@ func (q *Queue) stateOf(seq store.Seq) store.States {
 }
 
 // liveFrom yields the sequences of all messages from one on, in rising order.
-func (q *Queue) liveFrom(from store.Seq) func(yield func(store.Seq) bool) {
+func (q *Queue) liveFrom(from store.Seq) iter.Seq[store.Seq] {
 	return func(yield func(store.Seq) bool) {
 		for seq, k := range q.cols.seqs(from) {
 			if k == none {
@@ -130,4 +138,4 @@ func (q *Queue) liveFrom(from store.Seq) func(yield func(store.Seq) bool) {
 }
 
 // liveSeqs yields the sequences of all messages in rising order.
-func (q *Queue) liveSeqs() func(yield func(store.Seq) bool) { return q.liveFrom(1) }
+func (q *Queue) liveSeqs() iter.Seq[store.Seq] { return q.liveFrom(1) }

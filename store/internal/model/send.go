@@ -178,7 +178,7 @@ func (s *sending) room(m Meta) store.Verdict {
 	default:
 		return store.Refused
 	}
-	if !q.wouldFit(q.leased+1, q.leasedBytes+int64(m.Size)) {
+	if !q.wouldFit(q.leases.len()+1, q.leasedBytes+int64(m.Size)) {
 		return store.Refused
 	}
 	for !q.fits(m.Size, 0, 0) {
@@ -213,10 +213,9 @@ func (q *Queue) displaceable() (store.Seq, bool) {
 	if at, ok := q.firstPlanned(); ok {
 		best, due = store.Seq(q.planned[0].id), at
 	}
-	for i := range q.timed.items {
-		s := q.timed.at(i)
-		if s.state != leased && (s.due < due || s.due == due && s.seq < best) {
-			best, due = s.seq, s.due
+	if !q.delays.empty() {
+		if s := q.delays.top(); s.due < due || s.due == due && s.seq < best {
+			best = s.seq
 		}
 	}
 	return best, best != 0
@@ -234,7 +233,7 @@ func (s *sending) refuses(entries []Meta) bool {
 		}
 		fits := q.fits(m.Size, messages, bytes)
 		if q.settings.Overflow == store.DropOldest || m.displace {
-			fits = q.wouldFit(q.leased+1, q.leasedBytes+int64(m.Size))
+			fits = q.wouldFit(q.leases.len()+1, q.leasedBytes+int64(m.Size))
 		}
 		if !fits {
 			return true

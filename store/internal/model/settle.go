@@ -44,6 +44,9 @@ func (q *Queue) judge(now Millis, item store.SettleItem, strict, selected bool) 
 	c := Change{
 		Seq: item.Seq, Target: item.Target, Due: after(now, item.After), Reason: item.Reason, Uncount: item.Uncount,
 	}
+	if item.Target < store.Done || item.Target > store.Dead {
+		panic("model: settle without a target")
+	}
 	if item.Token == store.AnyToken {
 		return q.judgeAny(c, selected)
 	}
@@ -74,8 +77,6 @@ func (q *Queue) judge(now Millis, item store.SettleItem, strict, selected bool) 
 		}
 	case store.Done, store.Dead:
 		c.Uncount = false
-	default:
-		panic("model: settle without a target")
 	}
 	return c, store.Settled, true
 }
@@ -146,7 +147,7 @@ func (q *Queue) change(now Millis, c Change) {
 	}
 }
 
-// slotOf is the slot of a message, which gets one, still in its state, if it has none.
+// slotOf is the slot of a message. One that had none gets one and is in no state; the others are still in theirs.
 func (q *Queue) slotOf(seq store.Seq) uint32 {
 	n, touched := q.slots.find(seq)
 	if !touched {

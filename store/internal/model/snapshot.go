@@ -13,14 +13,14 @@ import (
 //	moved    n u32 | n × { from u64 | to u64 }
 //	names    n u32 | n × text, empty for a free number | n u32 | n × free number u32
 //	columns  n u32 | n × { index u64 | live u32 | skip u8 | full u8 | kinds 64 | values }
-//	         values of a full chunk     6 × base i64 | 6 × width u8 | packed bytes
-//	         values of one that fills   n u32 | n × { 6 × i64 }
+//	         values of a full chunk     7 × base i64 | 7 × width u8 | packed bytes
+//	         values of one that fills   n u32 | n × { 7 × i64 }
 //	slots    n u32 | n × { seq u64 | due | since | token u64 | avail i64 | entered u32 | state u8 | consumer text |
 //	                       reason text | visits }
 //	visits   n u32 | n × { from | to | end u8 | consumer text | reason text }
 //	planned  n u32 | n × { due | seq u64 }
 //	ripe     n u32 | n × { tick i64 | seq u64 }
-//	lanes    turns u64 | n u32 | n × { key u32 | turn u64 | clock i64 (ns) | in order | fresh list as read from columns }
+//	lanes    turns u64 | n u32 | n × { key u32 | turn u64 | clock i64 (ns) | in order }
 //	once     n u32 | n × { key 16 | fingerprint 16 | first u64 | at | ends | count u32 | note text | fates text }
 //	recent   n u32 | n × { key 16 | seq u64 | ends }
 //	attempts n u32 | n × { key 16 | token u64 | ends | seqs }
@@ -81,8 +81,10 @@ func (q *Queue) Freeze() *Frozen {
 	for _, key := range f.keys {
 		f.once = append(f.once, q.once.seen[key])
 	}
-	for _, key := range q.attempts.ending {
-		f.attempts = append(f.attempts, frozenAttempt{key, q.attempts.seen[key]})
+	for _, e := range q.attempts.valid() {
+		if e.ends > q.now {
+			f.attempts = append(f.attempts, frozenAttempt{e.key, q.attempts.seen[e.key]})
+		}
 	}
 	if q.lanes != nil {
 		f.turns = q.lanes.turns

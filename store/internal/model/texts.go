@@ -56,6 +56,9 @@ func (t *texts) release(id uint32) {
 	delete(t.ids, e.s)
 	e.s = ""
 	t.free = append(t.free, id)
+	if len(t.ids) == 0 {
+		*t = texts{} // an idle queue keeps no memory of a busy past
+	}
 }
 
 func (t *texts) get(id uint32) string {
