@@ -67,8 +67,8 @@ type claimed struct {
 	due    time.Duration
 }
 
-// claim decides and appends. Nobody waits for the lease itself, except in a FIFO queue and for one that can be repeated: it
-// returns the LSN of what the claim has seen.
+// claim decides and appends. It returns the LSN of what the answer shows. The lease itself need not be waited for, except in
+// a FIFO queue, if it can be repeated, or if the same record says that messages are dead or gone, which the answer counts.
 func (s *Store) claim(q *queue, p store.ClaimParams) (claimed, journal.LSN, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -83,17 +83,18 @@ func (s *Store) claim(q *queue, p store.ClaimParams) (claimed, journal.LSN, erro
 		return c, q.last, nil
 	}
 	q.last = s.append(seal(ev.Encode(room(ev.Len())), typeClaimed, q.id), false)
-	if len(ev.Died)+len(ev.Lapsed)+len(ev.Expired) > 0 {
+	removed := len(ev.Died)+len(ev.Lapsed)+len(ev.Expired) > 0
+	if removed {
 		q.settled = q.last
 	}
-	if q.state.FIFO() || p.Attempt != [16]byte{} {
+	if removed || q.state.FIFO() || p.Attempt != [16]byte{} {
 		return c, q.last, nil
 	}
 	var seen journal.LSN
 	for _, seq := range ev.Seqs {
 		seen = max(seen, q.needs(seq))
 	}
-	if ev.Returned || len(ev.Seqs) == 0 || q.last == never {
+	if ev.Returned || q.last == never {
 		seen = max(seen, q.settled)
 	}
 	return c, seen, nil
