@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/dabba-mq/dabba/store"
@@ -16,6 +17,9 @@ func FuzzEvents(f *testing.F) {
 	f.Add(uint8(3), Swept{At: 1, Expired: []store.Seq{7}}.Encode(nil))
 	f.Add(uint8(7), Purged{At: 1, Seqs: []store.Seq{7}}.Encode(nil))
 	f.Add(uint8(1), Claimed{At: 1, Lapsed: []store.Seq{1}, Attempt: attemptKey{1}, AttemptEnds: 5}.Encode(nil))
+	f.Add(uint8(1), Claimed{At: 1, Token: 2, Seqs: []store.Seq{1}, Repeated: true}.Encode(nil))
+	f.Add(uint8(2), Settled{At: 1, Changes: []Change{{Seq: 1, Target: store.Ready, Backs: true}, {Seq: 2, Target: store.Leased, Due: 9}}}.Encode(nil))
+	f.Add(uint8(3), Swept{At: 1, Lapsed: []store.Seq{7, 8}}.Encode(nil))
 	f.Add(uint8(4), Restarted{At: 1}.Encode(nil))
 	f.Add(uint8(5), Changed{Pair: store.Pair{Key: "k", Value: []byte("v"), Revision: 1}}.Encode(nil))
 	f.Add(uint8(6), Kept{Seq: 1, Stored: Stored{Size: 1, Payload: []byte("p")}}.Encode(nil))
@@ -64,6 +68,10 @@ func FuzzBatch(f *testing.F) {
 	}
 	f.Add(EncodeSent(nil, plain, payloads))
 	f.Add(EncodeSent(nil, rich, payloads))
+	f.Add(EncodeMoved(nil, 3, []Moved{
+		{Body: Body{Seq: 4, Group: "g", Priority: 9}, Origin: store.Origin{Queue: 2, Seq: 1, Label: "l", Reason: "r"}, NewSize: 3, Payload: []byte("two")},
+		{Body: Body{Seq: 5, Group: "h"}},
+	}))
 	f.Add(EncodeMoved(nil, 3, []Moved{{Body: Body{Seq: 4, Group: "g", Expires: 8}, NewSize: 3, Payload: []byte("two")}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if n := HeadLen(b); n >= headStart && n <= len(b) {
@@ -96,6 +104,13 @@ func FuzzRestore(f *testing.F) {
 	}
 	q.Claim(1001, store.ClaimParams{Max: 1, MaxBytes: 100, Visibility: 1 << 30, Consumer: "c"})
 	f.Add(q.Freeze().Encode(nil))
+	for i := range uint64(8) { // of all modes, with all that a state can hold
+		h := newHistory(f, rand.New(rand.NewPCG(i, 0)))
+		for range 20 + 10*i {
+			h.step()
+		}
+		f.Add(h.q.Freeze().Encode(nil))
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if _, err := RestoreKV(b); err == nil && len(b) < 12 {
 			t.Errorf("a key-value state of %d bytes was accepted", len(b))
@@ -109,7 +124,18 @@ func FuzzRestore(f *testing.F) {
 				t.Errorf("a restored state cannot be restored again: %v", err)
 			}
 		}
-		q.Stats(1 << 40)
-		q.Claim(1<<40, store.ClaimParams{Max: 10, MaxBytes: 1 << 20})
+		now := max(Millis(1<<40), q.now)
+		q.Stats(now)
+		q.Claim(now, store.ClaimParams{Max: 10, MaxBytes: 1 << 20})
+		q.Scan(now, &store.Selection{}, 10, 1<<20)
+		q.Scan(now, &store.Selection{States: store.StateDead | store.StateLeased}, 10, 1<<20)
+		q.Groups(now, nil, 10)
+		q.Lookup(now, 7, 1)
+		if q.next < 1<<60 {
+			_, _, _, _ = q.Send(now, Sending{Entries: []Meta{{Size: 1, Group: "g", Dedup: store.DedupKey{1}, InOrder: true, displace: true}}})
+		}
+		q.Sweep(now)
+		q.Settle(now, store.SettleParams{Select: &store.Selection{}, Each: store.SettleItem{Target: store.Dead}})
+		q.Purge(now, &store.Selection{})
 	})
 }

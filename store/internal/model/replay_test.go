@@ -39,7 +39,7 @@ func TestReplayEqualsDeciding(t *testing.T) {
 
 // history drives a queue at random and keeps a copy that only sees snapshots and events.
 type history struct {
-	*testing.T
+	testing.TB
 	rng      *rand.Rand
 	now      Millis
 	q, copy  *Queue
@@ -48,8 +48,9 @@ type history struct {
 	fifo     bool
 }
 
-func newHistory(t *testing.T, rng *rand.Rand) *history {
-	return &history{T: t, rng: rng, now: 1_700_000_000_000, q: NewQueue(7), copy: NewQueue(7), fifo: rng.IntN(3) == 0}
+func newHistory(tb testing.TB, rng *rand.Rand) *history {
+	tb.Helper()
+	return &history{TB: tb, rng: rng, now: 1_700_000_000_000, q: NewQueue(7), copy: NewQueue(7), fifo: rng.IntN(3) == 0}
 }
 
 func (h *history) step() {
