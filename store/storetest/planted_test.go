@@ -162,7 +162,7 @@ func TestPlanted(t *testing.T) {
 		},
 		{
 			Name: "deduplication outlives a purge", File: "store/internal/model/purge.go",
-			Old: "kept.Erased, kept.Cleared = erased, cleared", New: "kept.Erased, kept.Cleared, kept.recent = erased, cleared, q.recent",
+			Old: "kept.Erased, kept.Cleared = erased, cleared", New: "kept.Erased, kept.Cleared, kept.dedup = erased, cleared, q.dedup",
 			Package: "./store/memory", Run: "TestContract/dedup",
 		},
 		{
@@ -178,7 +178,7 @@ func TestPlanted(t *testing.T) {
 		},
 		{
 			Name: "a checkpoint forgets deduplication keys", File: "store/internal/model/snapshot.go",
-			Old: "f.recent.list(f.now)", New: "f.recent.list(1 << 60)",
+			Old: "f.dedup.list(f.now)", New: "f.dedup.list(1 << 60)",
 			Package: "./store/segment", Run: "TestCrash",
 		},
 		{

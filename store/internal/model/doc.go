@@ -29,8 +29,8 @@
 // # What is remembered of what was
 //
 // Apart from the messages, so that it outlives them: idempotency keys of sends (once) with their answers, deduplication keys
-// (recent), attempts (claims that can be repeated) until their windows end, the messages that went to other queues (moved),
-// and, if the settings ask for a history, the last messages that left (past).
+// (dedup), attempts (claims that can be repeated) until their windows end, the messages that went to other queues
+// (movedAway), and, if the settings ask for a history, the last messages that left (departed).
 //
 // What a heap or agenda lists may be void by now: an agenda's entries are not taken out, whoever takes one looks whether it
 // still holds. One that is mostly void is tidied.
@@ -41,12 +41,12 @@
 //
 //	never received          2 bytes or less, when neighbors are alike in size and age
 //	with a group or level   up to 4 more, and 130 or less for each group with messages (its lane, name and place in the index)
-//	scheduled               about 20: an entry of an agenda, and a wider column
-//	with a time to live     about 20, for the same reason
-//	touched                 a slot of 88, its place in an index and in a heap: about 110; 40 for each visit
+//	scheduled               about 25: an entry of an agenda, and a wider column
+//	with a time to live     about 25, for the same reason
+//	touched                 about 100: a slot, its place in an index and in a heap; 32 for each visit
 //	deduplication key       about 40
 //	attempt                 about 100, and 8 for each message
-//	past                    about 200, and its texts; there are as many as the settings say
+//	departed                about 150, its texts and visits; there are as many as the settings say
 //
 // Consumers, reasons and names of groups are texts, kept once each. What a message says is not here at all.
 //

@@ -97,7 +97,7 @@ func TestFreezingManyKeys(t *testing.T) {
 	}
 	send(t, q, testNow, keyed(0, 20_000)...)
 	before := q.Freeze()
-	if n := len(q.recent.buckets); n != 1 {
+	if n := len(q.dedup.buckets); n != 1 {
 		t.Fatalf("%d buckets, want one that is closed", n)
 	}
 	if n := send(t, q, testNow+1, keyed(10_000, 20_000)...).Count; n != 10_000 {
@@ -127,7 +127,7 @@ func TestEntriesOfAgendasStayFew(t *testing.T) {
 		q.Settle(now, p)
 		send(t, q, now, Meta{})
 		q.Settle(now, store.SettleParams{Items: []store.SettleItem{{Seq: q.next - 1, Token: store.AnyToken, Target: store.Done}}})
-		if n := len(q.mortal); n > 2*100+100 {
+		if n := len(q.expiring); n > 2*100+100 {
 			t.Fatalf("after round %d there are %d entries for 100 messages", round, n)
 		}
 	}

@@ -89,9 +89,9 @@ func (q *Queue) ApplyMovedOut(ev MovedOut) {
 	q.advance(ev.At)
 	for _, seq := range ev.Seqs {
 		q.erase(ev.At, seq, store.MovedAway)
-		q.moved.add(seq)
+		q.movedAway.add(seq)
 	}
-	q.moved.forgetFirst(movedSpans)
+	q.movedAway.forgetFirst(movedSpans)
 }
 
 // ApplyMovedIn appends messages that came from elsewhere.

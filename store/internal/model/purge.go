@@ -27,14 +27,14 @@ func (q *Queue) clear(now Millis) {
 		from, n := q.cols.last(limit)
 		for seq := range q.liveFrom(from) {
 			if n--; n < limit {
-				q.bequeath(now, q.touch(seq), store.Purged)
+				q.noteDeparture(now, q.touch(seq), store.Purged)
 			}
 		}
 	}
-	erased, cleared, past := q.Erased, q.Cleared, q.past
+	erased, cleared, departed := q.Erased, q.Cleared, q.departed
 	kept := NewQueue(q.id)
 	kept.settings, kept.now, kept.next, kept.token, kept.clock = q.settings, q.now, q.next, q.token, q.clock
-	kept.once, kept.moved, kept.past = q.once, q.moved, past
+	kept.once, kept.movedAway, kept.departed = q.once, q.movedAway, departed
 	kept.Erased, kept.Cleared = erased, cleared
 	if q.lanes != nil {
 		kept.lanes = newLanes()

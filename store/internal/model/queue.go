@@ -32,9 +32,10 @@ type Queue struct {
 	back     order // ready slots, by age
 	dead     order // by age
 	lanes    *lanes
-	// mortal says when the time to live of messages ends, mortals how many have one. Leased and dead ones are not in it.
-	mortal  agenda
-	mortals int64
+	// expiring says when the time to live of messages ends: of those that are ready or delayed, and perhaps of some that were.
+	// withTTL counts the messages that have one.
+	expiring agenda
+	withTTL  int64
 
 	leasedBytes, deadBytes int64 // sums of the sizes of messages in these states
 
@@ -42,12 +43,12 @@ type Queue struct {
 	texts    texts // consumers and reasons
 	visits   visits
 	once     onceTable
-	recent   recent
+	dedup    dedup
 	attempts attempts
-	// moved are messages that went to another queue: an ack of one must not look like success. Of very many the lowest
+	// movedAway are messages that went to another queue: an ack of one must not look like success. Of very many the lowest
 	// are forgotten.
-	moved ranges
-	past  []past
+	movedAway ranges
+	departed  []departed
 
 	// Erased, if set, is called for each message that leaves the queue, with its size; Cleared instead when all leave
 	// at once.
@@ -100,8 +101,8 @@ func (q *Queue) ApplyConfigured(ev Configured) {
 	q.advance(ev.At) // what ended before now ended under the old settings
 	was := q.settings
 	q.settings = ev.Settings
-	if n := len(q.past) - int(q.settings.History); n > 0 {
-		q.past = append([]past(nil), q.past[n:]...)
+	if n := len(q.departed) - int(q.settings.History); n > 0 {
+		q.departed = append([]departed(nil), q.departed[n:]...)
 	}
 	switch {
 	case laned(&was) != laned(&q.settings), grouped(&was) != grouped(&q.settings),
@@ -123,7 +124,7 @@ func (q *Queue) ApplyRestarted(ev Restarted) {
 func (q *Queue) advance(now Millis) {
 	q.now = max(q.now, now)
 	q.once.expire(now)
-	q.recent.expire(now)
+	q.dedup.expire(now)
 	q.attempts.expire(now)
 	for {
 		n, ends := q.nextEnd()
@@ -235,7 +236,7 @@ func (q *Queue) setReady(n uint32, at Millis) {
 		q.keepBack(l, n)
 	}
 	q.enter(s.seq, ready)
-	q.endanger(s.seq)
+	q.noteExpiry(s.seq)
 }
 
 // setDelayed makes slot n, which is in no state, delayed or backing off until due.
@@ -244,7 +245,7 @@ func (q *Queue) setDelayed(n uint32, st state, due Millis) {
 	s.state, s.due = st, q.within(s, due)
 	q.delays.add(n)
 	q.enter(s.seq, st)
-	q.endanger(s.seq)
+	q.noteExpiry(s.seq)
 }
 
 // setLeased makes slot n, which is in no state, leased until due.
@@ -298,7 +299,7 @@ func (q *Queue) lease(now Millis, seq store.Seq, token store.Token, deadline Mil
 // erase removes a message in any state.
 func (q *Queue) erase(now Millis, seq store.Seq, how store.Removal) {
 	n := q.touch(seq)
-	q.bequeath(now, n, how)
+	q.noteDeparture(now, n, how)
 	s := &q.slots.slab[n]
 	q.texts.release(s.reason)
 	q.texts.release(s.consumer)
@@ -309,7 +310,7 @@ func (q *Queue) erase(now Millis, seq store.Seq, how store.Removal) {
 	}
 	q.names.release(q.cols.group(seq))
 	if q.cols.expires(seq) > 0 {
-		q.mortals--
+		q.withTTL--
 	}
 	size := q.Size(seq)
 	q.cols.remove(seq)
@@ -323,12 +324,12 @@ func (q *Queue) erase(now Millis, seq store.Seq, how store.Removal) {
 func (q *Queue) tidy() {
 	if q.Len() == 0 {
 		q.cols.clear()
-		q.planned, q.ripes, q.mortal = nil, nil, nil
+		q.planned, q.ripes, q.expiring = nil, nil, nil
 		return
 	}
 	q.planned.tidy(q.cols.count(planned), func(seq store.Seq) bool { return q.cols.kind(seq) == planned })
 	q.ripes.tidy(q.cols.count(ripe), func(seq store.Seq) bool { return q.cols.kind(seq) == ripe })
-	q.mortal.tidy(q.mortals, q.may)
+	q.expiring.tidy(q.withTTL, q.mayLapse)
 }
 
 // add appends a message under the next sequence.
@@ -349,20 +350,20 @@ func (q *Queue) add(now Millis, m Meta) {
 	}
 	q.cols.append(seq, f, k)
 	if q.lanes != nil {
-		q.line(seq, k)
+		q.joinLane(seq, k)
 		q.enter(seq, st)
 		if m.InOrder {
 			q.noteInOrder(q.key(seq), due)
 		}
 	}
 	if f.expires > 0 {
-		q.mortals++
-		q.endanger(seq)
+		q.withTTL++
+		q.noteExpiry(seq)
 	}
 }
 
-// line puts a message that has no slot into its lane.
-func (q *Queue) line(seq store.Seq, k kind) {
+// joinLane puts a message that has no slot into its lane.
+func (q *Queue) joinLane(seq store.Seq, k kind) {
 	if l := q.lanes.join(q.key(seq)); k == fresh {
 		l.append(seq)
 	}
@@ -383,7 +384,7 @@ func (q *Queue) layLanes() {
 	q.lanes = newLanes()
 	for seq := range q.liveSeqs() {
 		k := q.cols.kind(seq)
-		q.line(seq, k)
+		q.joinLane(seq, k)
 		switch k {
 		case fresh:
 			q.enter(seq, ready)
@@ -497,7 +498,7 @@ func (q *Queue) NextDue(now Millis) time.Duration {
 	if at, ok := q.firstPlanned(); ok {
 		sooner(at)
 	}
-	if at, ok := q.firstMortal(); ok {
+	if at, ok := q.firstExpiry(); ok {
 		sooner(at)
 	}
 	if q.settings.Retention > 0 {

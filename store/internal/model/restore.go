@@ -15,7 +15,7 @@ func Restore(id store.QueueID, b []byte) (*Queue, error) {
 	q.next = r.seq()
 	q.token = store.Token(r.u64())
 	q.clock = int64(r.u64())
-	q.moved = r.ranges(q.next)
+	q.movedAway = r.ranges(q.next)
 	q.restoreNames(&r)
 	q.restoreColumns(&r)
 	q.restoreSlots(&r)
@@ -28,7 +28,7 @@ func Restore(id store.QueueID, b []byte) (*Queue, error) {
 	}
 	q.restoreKeys(&r)
 	for range r.count(74) {
-		q.past = append(q.past, r.past())
+		q.departed = append(q.departed, r.departed())
 	}
 	if err := r.done("queue"); err != nil {
 		return nil, fmt.Errorf("queue %d: %w", id, err)
@@ -240,9 +240,9 @@ func (q *Queue) checkLive(r *reader) {
 			q.names.list[g-1].refs++
 		}
 		if q.cols.expires(seq) > 0 {
-			q.mortals++
-			if q.may(seq) {
-				q.endanger(seq)
+			q.withTTL++
+			if q.mayLapse(seq) {
+				q.noteExpiry(seq)
 			}
 		}
 	}
@@ -299,7 +299,7 @@ func (q *Queue) restoreKeys(r *reader) {
 	for range r.count(32) {
 		var key store.DedupKey
 		copy(key[:], r.take(16))
-		q.recent.restore(key, first{r.seq(), r.millis()})
+		q.dedup.restore(key, acceptance{r.seq(), r.millis()})
 	}
 	for range r.count(36) {
 		var key attemptKey
@@ -308,8 +308,8 @@ func (q *Queue) restoreKeys(r *reader) {
 	}
 }
 
-func (r *reader) past() past {
-	return past{
+func (r *reader) departed() departed {
+	return departed{
 		seq: r.seq(), alias: r.u32(), removed: r.millis(), how: store.Removal(r.u8()), avail: int64(r.u64()),
 		entered: r.u32(), token: store.Token(r.u64()), since: r.millis(), consumer: r.text(), reason: r.text(),
 		group: r.text(), priority: r.u8(), expires: r.millis(), visits: r.visits(),

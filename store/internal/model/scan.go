@@ -74,7 +74,7 @@ func (q *Queue) Lookup(now Millis, origin store.QueueID, seq store.Seq) []Sought
 			found = append(found, Sought{View: q.view(s)})
 		}
 	}
-	for _, p := range slices.Backward(q.past) {
+	for _, p := range slices.Backward(q.departed) {
 		if p.alias == short || own && p.alias == 0 && p.seq == seq {
 			return append(found, Sought{p.view(), true})
 		}

@@ -90,7 +90,7 @@ func (q *Queue) simple(entries []Meta) bool {
 func (q *Queue) accept(now Millis, m Meta) {
 	if m.Dedup != (store.DedupKey{}) {
 		if window := after(0, q.settings.DedupWindow); window > 0 {
-			q.recent.add(now, m.Dedup, q.next, window)
+			q.dedup.add(now, m.Dedup, q.next, window)
 		}
 	}
 	q.add(now, m)
@@ -162,7 +162,7 @@ func (s *sending) duplicate(m Meta) (store.Seq, bool) {
 	if m.Dedup == (store.DedupKey{}) || s.queue.settings.DedupWindow <= 0 {
 		return 0, false
 	}
-	return s.queue.recent.find(m.Dedup, s.now)
+	return s.queue.dedup.find(m.Dedup, s.now)
 }
 
 // room makes room for a message if it must, or says why there is none.

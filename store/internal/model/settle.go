@@ -36,7 +36,7 @@ func (q *Queue) Settle(now Millis, p store.SettleParams) (ev Settled, outcomes [
 // judge decides one item without changing anything.
 func (q *Queue) judge(now Millis, item store.SettleItem, strict, selected bool) (Change, store.Outcome, bool) {
 	if !q.Live(item.Seq) {
-		if q.moved.has(item.Seq) {
+		if q.movedAway.has(item.Seq) {
 			return Change{}, store.Lost, false // it lives on elsewhere
 		}
 		return Change{}, store.Gone, false

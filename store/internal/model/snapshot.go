@@ -49,9 +49,9 @@ type Frozen struct {
 	lanes    []frozenLane
 	keys     []onceKey
 	once     []onceEntry
-	recent   recent
+	dedup    dedup
 	attempts []frozenAttempt
-	past     []past
+	departed []departed
 }
 
 type frozenLane struct {
@@ -71,12 +71,12 @@ type frozenAttempt struct {
 func (q *Queue) Freeze() *Frozen {
 	f := &Frozen{
 		settings: q.settings, now: q.now, next: q.next, token: q.token, clock: q.clock,
-		moved: slices.Clone(q.moved.spans[q.moved.head:]),
+		moved: slices.Clone(q.movedAway.spans[q.movedAway.head:]),
 		names: slices.Clone(q.names.list), freed: slices.Clone(q.names.free),
 		cols: q.cols.freeze(), slab: slices.Clone(q.slots.slab),
 		texts: texts{list: slices.Clone(q.texts.list)}, visits: visits{list: slices.Clone(q.visits.list)},
 		planned: slices.Clone(q.planned), ripes: slices.Clone(q.ripes),
-		keys: slices.Clone(q.once.ending), recent: q.recent.freeze(q.now), past: slices.Clone(q.past),
+		keys: slices.Clone(q.once.ending), dedup: q.dedup.freeze(q.now), departed: slices.Clone(q.departed),
 	}
 	for _, key := range f.keys {
 		f.once = append(f.once, q.once.seen[key])
@@ -119,9 +119,9 @@ func (f *Frozen) Encode(b []byte) []byte {
 	f.encodeWaiting(&w)
 	f.encodeLanes(&w)
 	f.encodeKeys(&w)
-	w.count(len(f.past))
-	for i := range f.past {
-		w.past(&f.past[i])
+	w.count(len(f.departed))
+	for i := range f.departed {
+		w.departed(&f.departed[i])
 	}
 	return w.b
 }
@@ -245,7 +245,7 @@ func (f *Frozen) encodeKeys(w *writer) {
 		w.text(e.note)
 		w.text(e.fates)
 	}
-	keys, firsts := f.recent.list(f.now)
+	keys, firsts := f.dedup.list(f.now)
 	w.count(len(keys))
 	for i, key := range keys {
 		w.raw(key[:])
@@ -261,7 +261,7 @@ func (f *Frozen) encodeKeys(w *writer) {
 	}
 }
 
-func (w *writer) past(p *past) {
+func (w *writer) departed(p *departed) {
 	w.seq(p.seq)
 	w.u32(p.alias)
 	w.millis(p.removed)

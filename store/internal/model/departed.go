@@ -2,8 +2,8 @@ package model
 
 import "github.com/dabba-mq/dabba/store"
 
-// past is what is remembered of a message that was removed.
-type past struct {
+// departed is what is remembered of a message that was removed.
+type departed struct {
 	seq      store.Seq
 	alias    uint32
 	removed  Millis
@@ -20,18 +20,18 @@ type past struct {
 	visits   []store.Visit
 }
 
-// bequeath remembers slot n, which is about to be removed, if the settings say so.
-func (q *Queue) bequeath(now Millis, n uint32, how store.Removal) {
+// noteDeparture remembers slot n, which is about to be removed, if the settings say so.
+func (q *Queue) noteDeparture(now Millis, n uint32, how store.Removal) {
 	limit := int(q.settings.History)
 	if limit == 0 {
 		return
 	}
 	s := &q.slots.slab[n]
-	if len(q.past) >= limit {
-		q.past[0] = past{} // a later append moves what is left to new memory
-		q.past = q.past[1:]
+	if len(q.departed) >= limit {
+		q.departed[0] = departed{} // a later append moves what is left to new memory
+		q.departed = q.departed[1:]
 	}
-	q.past = append(q.past, past{
+	q.departed = append(q.departed, departed{
 		seq: s.seq, alias: q.cols.alias(s.seq), removed: now, how: how, avail: s.avail, entered: s.entered,
 		token: s.token, since: s.since, consumer: q.texts.get(s.consumer), reason: q.texts.get(s.reason),
 		group: q.names.get(q.cols.group(s.seq)), priority: q.cols.priority(s.seq),
@@ -39,7 +39,7 @@ func (q *Queue) bequeath(now Millis, n uint32, how store.Removal) {
 	})
 }
 
-func (p *past) view() store.View {
+func (p *departed) view() store.View {
 	v := store.View{
 		Delivery: store.Delivery{
 			Seq: p.seq, Receives: p.entered, Entered: p.entered, Group: p.group, Priority: p.priority,

@@ -2,18 +2,18 @@ package model
 
 import "github.com/dabba-mq/dabba/store"
 
-// endanger notes when the time to live of a message ends, if it has one and may end now.
-func (q *Queue) endanger(seq store.Seq) {
-	if q.mortals == 0 {
+// noteExpiry notes when the time to live of a message ends, if it has one and may end now.
+func (q *Queue) noteExpiry(seq store.Seq) {
+	if q.withTTL == 0 {
 		return
 	}
 	if at := q.cols.expires(seq); at > 0 {
-		q.mortal.add(at, uint64(seq))
+		q.expiring.add(at, uint64(seq))
 	}
 }
 
-// may says whether the time to live of a message may end: it is there, ready or delayed.
-func (q *Queue) may(seq store.Seq) bool {
+// mayLapse says whether the time to live of a message may end: it is there, ready or delayed.
+func (q *Queue) mayLapse(seq store.Seq) bool {
 	if n, touched := q.slots.find(seq); touched {
 		st := q.slots.slab[n].state
 		return st != leased && st != dead
@@ -21,21 +21,21 @@ func (q *Queue) may(seq store.Seq) bool {
 	return q.cols.kind(seq) != none
 }
 
-// firstMortal is when the next time to live ends.
-func (q *Queue) firstMortal() (Millis, bool) {
-	for len(q.mortal) > 0 {
-		if e := q.mortal[0]; q.may(store.Seq(e.id)) {
+// firstExpiry is when the next time to live ends.
+func (q *Queue) firstExpiry() (Millis, bool) {
+	for len(q.expiring) > 0 {
+		if e := q.expiring[0]; q.mayLapse(store.Seq(e.id)) {
 			return e.at, true
 		}
-		q.mortal.take()
+		q.expiring.take()
 	}
 	return 0, false
 }
 
 // lapsed is a message whose time to live has ended; 0 when there is none.
 func (q *Queue) lapsed(now Millis) store.Seq {
-	if at, ok := q.firstMortal(); ok && at <= now {
-		return store.Seq(q.mortal[0].id)
+	if at, ok := q.firstExpiry(); ok && at <= now {
+		return store.Seq(q.expiring[0].id)
 	}
 	return 0
 }
@@ -59,7 +59,7 @@ func (q *Queue) late(now Millis, seq store.Seq, avail int64) (gone, lapsed bool)
 	if q.settings.Retention > 0 && q.expiry(avail) <= now {
 		return true, false
 	}
-	if q.mortals > 0 {
+	if q.withTTL > 0 {
 		if at := q.cols.expires(seq); at > 0 && at <= now {
 			return !q.settings.ExpiredDead, q.settings.ExpiredDead
 		}
