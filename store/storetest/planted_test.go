@@ -10,17 +10,17 @@ import (
 func TestPlanted(t *testing.T) {
 	storetest.Planted(t, []storetest.Plant{
 		{
-			Name: "one delivery too many", File: "store/internal/model/queue.go",
+			Name: "one delivery too many", File: "store/internal/model/states.go",
 			Old: "s.entered >= q.settings.MaxReceives", New: "s.entered > q.settings.MaxReceives",
 			Package: "./store/memory", Run: "TestContract/deliveries",
 		},
 		{
-			Name: "a lease ends late", File: "store/internal/model/queue.go",
+			Name: "a lease ends late", File: "store/internal/model/due.go",
 			Old: "!ends || q.slots.slab[n].due > now {", New: "!ends || q.slots.slab[n].due >= now {",
 			Package: "./store/memory", Run: "TestContract/claim",
 		},
 		{
-			Name: "a returned message goes to the end of the line", File: "store/internal/model/queue.go",
+			Name: "a returned message goes to the end of the line", File: "store/internal/model/states.go",
 			Old: "if s.avail == 0 {\n\t\ts.avail = tick(at)", New: "if at > 0 {\n\t\ts.avail = tick(at)",
 			Package: "./store/memory", Run: "TestContract/claim",
 		},
