@@ -97,7 +97,8 @@ type KV interface {
 	Get(ctx context.Context, key string) (Pair, error)
 
 	// Put stores the value if the key's revision is still prev (0: the key must not exist; [AnyRevision]: whatever it
-	// is), else [ErrConflict]. Durable on return.
+	// is), else [ErrConflict]. Durable on return. [ErrFull] when the disk has no room for more; a value that replaces the
+	// one of a known revision is let in as an acknowledgement is, so that settings can be changed then.
 	Put(ctx context.Context, key string, value []byte, prev Revision) (Revision, error)
 
 	// Delete removes the key under the same condition. Deleting an absent key with [AnyRevision] is nil.

@@ -48,7 +48,14 @@ func (s *Store) List(_ context.Context, prefix, after string, limit int) ([]stor
 
 // Put implements [store.KV].
 func (s *Store) Put(ctx context.Context, key string, value []byte, prev store.Revision) (store.Revision, error) {
-	if err := s.admit(ctx, len(key)+len(value)+64); err != nil {
+	size := len(key) + len(value) + 64
+	var err error
+	if prev == 0 || prev == store.AnyRevision {
+		err = s.admit(ctx, size)
+	} else { // what it replaces is given up
+		err = s.journal.Room(ctx, size, true)
+	}
+	if err != nil {
 		return 0, fmt.Errorf("put %q: %w", key, err)
 	}
 	ev, lsn, err := s.change(func(kv *model.KV) (model.Changed, bool, error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/dabba-mq/dabba/store/internal/disk"
 )
 
-// Full fills the disk. Sends are refused then, and nothing else happens: what is there can be read, acknowledgements are
-// accepted as long as the backend's reserve lasts, and once there is room everything works again, without a restart.
+// Full fills the disk. Sends are refused then, and nothing else happens: what is there can be read, acknowledgements and
+// other values of keys are accepted as long as the backend's reserve lasts, and once there is room everything works again, without a restart.
 func Full(t *testing.T, d Disk) {
 	t.Helper()
 	t.Run("reserve", func(t *testing.T) {
@@ -34,6 +34,8 @@ func fullReserve(t *testing.T, d Disk) {
 	q, other := f.queue(store.Settings{}), f.queue(store.Settings{})
 	once := &store.Once{Key: [16]byte{1}, Window: time.Hour}
 	first := f.sendOnce(other, once, entry("repeated"))
+	kept, err := f.store.Put(f.Context(), "setting", []byte("old"), 0)
+	f.wantError("Put of a new key", err, nil)
 	sent := f.fill(q)
 	if again := f.sendOnce(other, once, entry("repeated")); !again.Duplicate || again.First != first.First {
 		t.Errorf("Send repeated on a full disk = %+v, want a duplicate of %+v", again, first)
@@ -43,6 +45,9 @@ func fullReserve(t *testing.T, d Disk) {
 	f.wantError("Configure with the present revision on a full disk",
 		f.store.Configure(t.Context(), q, store.Settings{Revision: f.revision[q]}), nil)
 	f.configure(q, store.Settings{MaxReceives: 7})
+	kept, err = f.store.Put(f.Context(), "setting", []byte("new"), kept)
+	f.wantError("Put of another value of a key on a full disk", err, nil)
+	f.wantError("Delete of a key on a full disk", f.store.Delete(f.Context(), "setting", kept), nil)
 	for taken := int64(0); taken < sent; {
 		r := f.claim(q, 10)
 		if len(r.Messages) == 0 {
