@@ -150,6 +150,10 @@ type message struct {
 	Attributes  map[string]string `json:"attributes"`
 	Receives    int
 	TraceParent string
+	Group       string
+	DedupID     string `json:"dedup_id"`
+	Sequence    uint64
+	State       string // of a message that was browsed
 	Lease       struct {
 		Token     uint64
 		ExpiresAt time.Time `json:"expires_at"`

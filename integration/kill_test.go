@@ -19,68 +19,99 @@ import (
 // request that was cut off is repeated with its key and counts once.
 func TestKillUnderLoad(t *testing.T) {
 	t.Parallel()
-	const most = 5 * time.Second // for a restart, 99 % of the time
-	s := seed(t)
-	r := random(s, 0)
-	data := filepath.Join(t.TempDir(), "data")
-	args := []string{"--journal-size", "64KiB", "--log-level", "warn"}
-
-	srv := start(t, data, args...)
-	c := srv.client()
+	k := newKiller(t)
+	c := k.srv.client()
 	c.create(rejects, `{"visibility":"500ms"}`)
 	c.create(jobs, `{"visibility":"500ms","dead_letter":{"queue":"rejects"},"retry":{"base":"50ms","cap":"200ms"}}`)
+	k.torment(
+		func(l *load) []work {
+			return append(slices.Repeat([]work{l.sendOne}, 4), slices.Repeat([]work{l.consumeOne}, 4)...)
+		},
+		func(ctx context.Context, l *load, r *rand.Rand) error { return l.survey(ctx, r) },
+		func(ctx context.Context, l *load) error { return l.drain(ctx) },
+	)
+	k.book.tally.requireAll(t)
+}
 
-	var tags atomic.Int64
-	book := newLedger(t)
+// killer kills a server at work, starts it again, and lets the queues be compared with the ledger.
+type killer struct {
+	t    *testing.T
+	seed uint64
+	r    *rand.Rand
+	data string
+	args []string
+	srv  *server
+	book *ledger
+	tags atomic.Int64
+}
+
+// newKiller starts a server whose journal files fill fast.
+func newKiller(t *testing.T) *killer {
+	t.Helper()
+	s := seed(t)
+	k := &killer{
+		t: t, seed: s, r: random(s, 0), book: newLedger(t),
+		data: filepath.Join(t.TempDir(), "data"), args: []string{"--journal-size", "64KiB", "--log-level", "warn"},
+	}
+	k.srv = start(t, k.data, k.args...)
+	return k
+}
+
+// torment lets clients work on the server and kills it, again and again, and surveys the queues after each kill. In the
+// end it drains them, before and after a last restart.
+func (k *killer) torment(clients func(*load) []work, survey func(context.Context, *load, *rand.Rand) error, drain func(context.Context, *load) error) {
+	const most = 5 * time.Second // for a restart, 99 % of the time
+	t := k.t
+	t.Helper()
 	var restarts []time.Duration
+	transport := &http.Transport{MaxIdleConnsPerHost: 32}
+	defer transport.CloseIdleConnections()
 	kills := 0
-	for n := uint64(1); kills < size(10, 1000); n++ {
-		transport := &http.Transport{MaxIdleConnsPerHost: 32}
-		l := &load{
-			ledger: book, seed: r.Uint64(), base: srv.base, tags: &tags,
-			http: &http.Client{Transport: transport},
-		}
-		l.runUntilKilled(t.Context(), srv, r)
-		transport.CloseIdleConnections()
+	for kills < size(10, 1000) {
+		l := k.load(transport)
+		l.seed = k.r.Uint64()
+		l.runUntilKilled(t.Context(), k.srv, k.r, clients(l))
 		kills++
-		for r.IntN(4) == 0 {
-			launch(t, data, args...).killAfter(time.Duration(r.IntN(40)) * time.Millisecond)
+		for k.r.IntN(4) == 0 {
+			launch(t, k.data, k.args...).killAfter(time.Duration(k.r.IntN(40)) * time.Millisecond)
 			kills++
 		}
 
-		srv = launch(t, data, args...)
-		restarts = append(restarts, srv.await())
-		book.restarted()
-		l = &load{ledger: book, base: srv.base, tags: &tags, http: &http.Client{Transport: transport}}
-		if err := l.survey(t.Context(), r); err != nil {
-			t.Fatalf("after kill %d: %v", kills, err)
+		transport.CloseIdleConnections()
+		k.srv = launch(t, k.data, k.args...)
+		restarts = append(restarts, k.srv.await())
+		k.book.restarted()
+		if err := survey(t.Context(), k.load(transport), k.r); err != nil {
+			t.Fatalf("after kill %d of seed %d: %v", kills, k.seed, err)
 		}
 		if t.Failed() {
-			t.Fatalf("after kill %d of seed %d", kills, s)
+			t.Fatalf("after kill %d of seed %d", kills, k.seed)
 		}
 	}
-	l := &load{ledger: book, base: srv.base, tags: &tags, http: plain}
-	if err := l.drain(t.Context()); err != nil {
+	if err := drain(t.Context(), k.load(transport)); err != nil {
 		t.Error(err)
 	}
-	srv.stop()
-	srv = start(t, data, args...)
-	l.base = srv.base
-	if err := l.drain(t.Context()); err != nil {
+	k.srv.stop()
+	k.srv = start(t, k.data, k.args...)
+	if err := drain(t.Context(), k.load(transport)); err != nil {
 		t.Errorf("after a last restart: %v", err)
 	}
 
 	slices.Sort(restarts)
 	t.Logf("%d kills; restart to ready p50 %v, p99 %v, max %v", kills,
 		percentile(restarts, 0.5), percentile(restarts, 0.99), restarts[len(restarts)-1])
-	t.Logf("%v", book.tally)
+	t.Logf("%v", k.book.tally)
 	if p99 := percentile(restarts, 0.99); p99 > most {
 		t.Errorf("a restart takes %v (p99), want at most %v", p99, most)
 	}
-	if last := lastJournal(t, data); last < 10 {
+	if last := lastJournal(t, k.data); last < 10 {
 		t.Errorf("the journal is at file %d, so this run says little about full files", last)
 	}
-	book.tally.requireAll(t)
+}
+
+// load returns one for the server as it runs now.
+func (k *killer) load(transport *http.Transport) *load {
+	return &load{ledger: k.book, base: k.srv.base, tags: &k.tags, http: &http.Client{Transport: transport}}
 }
 
 // lastJournal is the number of the newest journal file.
@@ -99,7 +130,7 @@ func lastJournal(t *testing.T, data string) int {
 }
 
 // runUntilKilled works on the server and kills it after a random number of answers and a moment more.
-func (l *load) runUntilKilled(ctx context.Context, srv *server, r *rand.Rand) {
+func (l *load) runUntilKilled(ctx context.Context, srv *server, r *rand.Rand, clients []work) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	after := int64(50 + r.IntN(600))
@@ -122,7 +153,7 @@ func (l *load) runUntilKilled(ctx context.Context, srv *server, r *rand.Rand) {
 		l.dying.Store(true)
 		srv.kill()
 	}()
-	l.run(ctx, 4, 4)
+	l.run(ctx, clients)
 	<-killed
 }
 

@@ -4,10 +4,14 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 )
+
+// skew is how much the server's two clocks may differ.
+const skew = 20 * time.Millisecond
 
 // ledger is what the clients know: all that was sent, acknowledged and received. It is the other side of every check
 // and lives in another process than the server.
@@ -19,7 +23,7 @@ type ledger struct {
 
 	mu      sync.Mutex
 	entries map[string]*entry // by tag
-	pending []*request        // cut off, with a key: to be repeated
+	pending []*request        // cut off and repeatable: to be repeated
 	tokens  map[string]uint64 // the highest lease token seen of each queue
 	floor   map[string]uint64 // the same at the last restart: all tokens after it are higher
 	tally   tally
@@ -38,6 +42,9 @@ type tally struct {
 type entry struct {
 	tag  string
 	hash [sha256.Size]byte
+	// group is the one it was sent to, due when its delay has ended.
+	group string
+	due   time.Time
 	// id is known from the answer, or from the first delivery.
 	id string
 	// sent: an answer said so. seen: it was delivered.
@@ -54,12 +61,17 @@ type entry struct {
 	held  bool
 }
 
-// request is one send, which may be repeated if it has a key.
+// request is one send.
 type request struct {
 	key, path, contentType, body string
 	many                         bool
-	entries                      []*entry
+	// dedup: its messages have deduplication ids, which are their tags.
+	dedup   bool
+	entries []*entry
 }
+
+// repeatable says whether a repeat counts once.
+func (r *request) repeatable() bool { return r.key != "" || r.dedup }
 
 func newLedger(t *testing.T) *ledger {
 	return &ledger{t: t, entries: make(map[string]*entry), tokens: make(map[string]uint64), floor: make(map[string]uint64)}
@@ -98,7 +110,7 @@ func (l *ledger) doubt(r *request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tally.requestsInDoubt++
-	if r.key != "" {
+	if r.repeatable() {
 		l.pending = append(l.pending, r)
 	}
 }
@@ -122,6 +134,9 @@ func (l *ledger) deliver(queue string, messages []message) {
 			l.t.Errorf("message %s came from %s with token %d, but %d was given out before a restart",
 				e.tag, queue, m.Lease.Token, l.floor[queue])
 		}
+		if now.Before(e.due.Add(-skew)) {
+			l.t.Errorf("message %s came from %s %v before its delay ended", e.tag, queue, e.due.Sub(now))
+		}
 		l.tokens[queue] = max(l.tokens[queue], m.Lease.Token)
 		l.lease(e, queue, m, now)
 	}
@@ -129,38 +144,46 @@ func (l *ledger) deliver(queue string, messages []message) {
 
 // look finds the entry of a delivery and compares everything that must be as it was sent.
 func (l *ledger) look(queue string, m *message) *entry {
+	e := l.match(m)
+	if e != nil && e.acked && !e.before(queue, m.Lease.Token) {
+		l.t.Errorf("message %s was delivered from %s with token %d although its ack was acknowledged to token %d from %s",
+			e.tag, queue, m.Lease.Token, e.ackedBy, e.ackedFrom)
+	}
+	return e
+}
+
+// match finds the entry of a message, delivered or browsed, and compares its content.
+func (l *ledger) match(m *message) *entry {
 	e := l.entries[m.Attributes["tag"]]
 	if e == nil {
-		l.t.Errorf("a message was delivered that was never sent: id %s, attributes %v, %d bytes", m.ID, m.Attributes, len(m.content()))
+		l.t.Errorf("a message came that was never sent, or is over: id %s, attributes %v, %d bytes", m.ID, m.Attributes, len(m.content()))
 		return nil
 	}
 	if sha256.Sum256(m.content()) != e.hash {
-		l.t.Errorf("message %s was delivered with other content than was sent: %d bytes", e.tag, len(m.content()))
+		l.t.Errorf("message %s came with other content than was sent: %d bytes", e.tag, len(m.content()))
+	}
+	if m.Group != e.group {
+		l.t.Errorf("message %s was sent to group %q and came with group %q", e.tag, e.group, m.Group)
 	}
 	if e.id != "" && e.id != m.ID {
-		l.t.Errorf("message %s has the id %s and was delivered with the id %s", e.tag, e.id, m.ID)
-	}
-	if e.acked && !e.before(queue, m.Lease.Token) {
-		l.t.Errorf("message %s was delivered from %s with token %d although its ack was acknowledged to token %d from %s",
-			e.tag, queue, m.Lease.Token, e.ackedBy, e.ackedFrom)
+		l.t.Errorf("message %s has the id %s and came with the id %s", e.tag, e.id, m.ID)
 	}
 	e.id, e.seen = m.ID, true
 	return e
 }
 
 // before says whether a delivery came before the one that was acked: a slow client notes a short lease after others have
-// had the next one and acked it. Messages move from jobs to rejects, never back.
+// had the next one and acked it.
 func (e *entry) before(queue string, token uint64) bool {
 	if queue == e.ackedFrom {
 		return token < e.ackedBy
 	}
-	return queue == jobs
+	return station[queue] < station[e.ackedFrom]
 }
 
 // lease notes who holds a message. Answers are looked at in any order, their tokens say which is later.
 func (l *ledger) lease(e *entry, queue string, m *message, now time.Time) {
-	const skew = 20 * time.Millisecond // between the server's two clocks
-	if queue == e.queue && m.Lease.Token < e.token {
+	if queue == e.queue && m.Lease.Token < e.token || station[queue] < station[e.queue] {
 		return
 	}
 	if e.held && now.Before(e.ends.Add(-skew)) {
@@ -223,13 +246,22 @@ func (l *ledger) answered(queue string, messages []message, done []outcome) {
 	}
 }
 
-// restarted notes that all leases may be gone and that tokens must be higher from here on.
+// restarted notes that all leases may be gone, but for those of FIFO queues, and that tokens must be higher from here on.
 func (l *ledger) restarted() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	maps.Copy(l.floor, l.tokens)
 	for _, e := range l.entries {
-		e.held = false
+		e.held = e.held && strings.HasSuffix(e.queue, ".fifo")
+	}
+}
+
+// browsed checks messages that were found by looking at a queue.
+func (l *ledger) browsed(messages []message) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range messages {
+		l.match(&messages[i])
 	}
 }
 

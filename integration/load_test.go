@@ -24,6 +24,9 @@ const (
 	rejects = "rejects"
 )
 
+// station says how far a message has come that is in a queue other than the first: messages only move on.
+var station = map[string]int{rejects: 1, "dead": 1, "dead.fifo": 1, "again": 2, "again.fifo": 2}
+
 // load is a number of clients at work on a server that may be gone at any moment.
 type load struct {
 	ledger *ledger
@@ -46,7 +49,7 @@ type outcome struct {
 // errCutOff says that no whole answer came.
 var errCutOff = errors.New("cut off")
 
-// call posts a request. Anything but 200, and any failure of a server that was not killed, is a fault.
+// call posts a request. Anything but success, and any failure of a server that was not killed, is a fault.
 func (l *load) call(ctx context.Context, path, contentType, body string, header ...string) ([]byte, http.Header, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.base+path, strings.NewReader(body))
 	if err != nil {
@@ -68,7 +71,7 @@ func (l *load) call(ctx context.Context, path, contentType, body string, header 
 		}
 		return nil, nil, errCutOff
 	}
-	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusNoContent {
+	if res.StatusCode/100 != 2 {
 		l.ledger.t.Errorf("POST %s = %d: %s", path, res.StatusCode, content)
 		return nil, nil, errCutOff
 	}
@@ -76,16 +79,15 @@ func (l *load) call(ctx context.Context, path, contentType, body string, header 
 	return content, res.Header, nil
 }
 
-// run works with the given numbers of clients until the context ends or the server is gone.
-func (l *load) run(ctx context.Context, senders, receivers int) {
-	var clients sync.WaitGroup
-	for i := range senders + receivers {
-		work := l.sendOne
-		if i >= senders {
-			work = l.consumeOne
-		}
+// work is what a client does over and over until it fails, which it does when the server is gone.
+type work func(ctx context.Context, r *rand.Rand) error
+
+// run lets clients work until the context ends or the server is gone.
+func (l *load) run(ctx context.Context, clients []work) {
+	var wg sync.WaitGroup
+	for i, work := range clients {
 		r := random(l.seed, uint64(i))
-		clients.Go(func() {
+		wg.Go(func() {
 			for ctx.Err() == nil {
 				if err := work(ctx, r); err != nil {
 					return
@@ -93,12 +95,15 @@ func (l *load) run(ctx context.Context, senders, receivers int) {
 			}
 		})
 	}
-	clients.Wait()
+	wg.Wait()
 }
 
 // sendOne makes up a request and sends it, perhaps more than once.
-func (l *load) sendOne(ctx context.Context, r *rand.Rand) error {
-	req := l.compose(r)
+func (l *load) sendOne(ctx context.Context, r *rand.Rand) error { return l.sendNew(ctx, r, l.compose) }
+
+// sendNew sends what compose makes up, perhaps more than once if it can be repeated.
+func (l *load) sendNew(ctx context.Context, r *rand.Rand, compose func(*rand.Rand) *request) error {
+	req := compose(r)
 	l.ledger.intend(req)
 	ids, duplicate, err := l.send(ctx, req)
 	if err != nil {
@@ -109,14 +114,14 @@ func (l *load) sendOne(ctx context.Context, r *rand.Rand) error {
 		l.ledger.t.Errorf("a new request (%s) was answered as a duplicate", req.entries[0].tag)
 	}
 	l.ledger.confirm(req, ids)
-	if req.key == "" {
+	if !req.repeatable() {
 		return nil
 	}
 	if r.IntN(4) == 0 {
 		return l.repeatAtOnce(ctx, req)
 	}
 	if r.IntN(8) == 0 {
-		return l.race(ctx, r)
+		return l.race(ctx, compose(r))
 	}
 	return nil
 }
@@ -136,9 +141,10 @@ func (l *load) repeatAtOnce(ctx context.Context, req *request) error {
 }
 
 // race sends a new request twice at the same time: exactly one of them counts.
-func (l *load) race(ctx context.Context, r *rand.Rand) error {
-	req := l.compose(r)
-	req.key = req.entries[0].tag
+func (l *load) race(ctx context.Context, req *request) error {
+	if !req.repeatable() {
+		req.key = req.entries[0].tag
+	}
 	l.ledger.intend(req)
 	var both sync.WaitGroup
 	var duplicates, failed atomic.Int64
@@ -181,14 +187,14 @@ func (l *load) compose(r *rand.Rand) *request {
 		for range 1 + r.IntN(20) {
 			e, content := l.newEntry(r)
 			req.entries = append(req.entries, e)
-			many = append(many, describe(r, e, content))
+			many = append(many, describe(e, content, someDelay(r)))
 		}
 		req.many = true
 		req.body = `{"messages":[` + strings.Join(many, ",") + `]}`
 	default:
 		e, content := l.newEntry(r)
 		req.entries = []*entry{e}
-		req.body = describe(r, e, content)
+		req.body = describe(e, content, someDelay(r))
 	}
 	if r.IntN(2) == 0 {
 		req.key = req.entries[0].tag
@@ -219,20 +225,24 @@ func (l *load) newEntry(r *rand.Rand) (*entry, []byte) {
 	return &entry{tag: tag, hash: sha256.Sum256(content)}, content
 }
 
-// describe writes a message as JSON.
-func describe(r *rand.Rand, e *entry, content []byte) string {
+// someDelay is a field of a message, for a few of them.
+func someDelay(r *rand.Rand) string {
+	if r.IntN(20) > 0 {
+		return ""
+	}
+	return fmt.Sprintf(`,"delay":"%dms"`, r.IntN(300))
+}
+
+// describe writes a message as JSON, with more fields.
+func describe(e *entry, content []byte, more string) string {
 	text, err := json.Marshal(string(content))
 	if err != nil || bytes.ContainsFunc(content, func(c rune) bool { return c > '~' }) {
 		text = nil
 	}
-	delay := ""
-	if r.IntN(20) == 0 {
-		delay = fmt.Sprintf(`,"delay":"%dms"`, r.IntN(300))
-	}
 	if text == nil {
-		return fmt.Sprintf(`{"body_base64":%q,"attributes":{"tag":%q}%s}`, base64.StdEncoding.EncodeToString(content), e.tag, delay)
+		return fmt.Sprintf(`{"body_base64":%q,"attributes":{"tag":%q}%s}`, base64.StdEncoding.EncodeToString(content), e.tag, more)
 	}
-	return fmt.Sprintf(`{"body":%s,"attributes":{"tag":%q}%s}`, text, e.tag, delay)
+	return fmt.Sprintf(`{"body":%s,"attributes":{"tag":%q}%s}`, text, e.tag, more)
 }
 
 // send sends a request and returns the ids of its messages.
@@ -243,6 +253,9 @@ func (l *load) send(ctx context.Context, req *request) (ids []string, duplicate 
 	}
 	if req.contentType != "application/json" {
 		header = append(header, "Dabba-Attr-Tag", req.entries[0].tag)
+		if req.dedup {
+			header = append(header, "Dabba-Dedup-Id", req.entries[0].tag, "Dabba-Group", req.entries[0].group)
+		}
 	}
 	content, _, err := l.call(ctx, req.path, req.contentType, req.body, header...)
 	if err != nil {
@@ -264,13 +277,14 @@ func (l *load) send(ctx context.Context, req *request) (ids []string, duplicate 
 	if !req.many {
 		return []string{sent.ID}, sent.Duplicate, nil
 	}
+	duplicate = sent.Duplicate || req.dedup && len(sent.Results) > 0 && sent.Results[0].Duplicate
 	for _, result := range sent.Results {
-		if result.Error != nil || result.Duplicate != sent.Duplicate {
+		if result.Error != nil || result.Duplicate != duplicate {
 			l.ledger.t.Errorf("a send was answered with %s", content)
 		}
 		ids = append(ids, result.ID)
 	}
-	return ids, sent.Duplicate, nil
+	return ids, duplicate, nil
 }
 
 // consumeOne receives and settles what came.
@@ -363,7 +377,7 @@ func (l *load) ackLate(ctx context.Context, queue string) error {
 func (l *load) nack(ctx context.Context, r *rand.Rand, queue string, messages []message) error {
 	l.ledger.giveUp(messages)
 	how := fmt.Sprintf(`"delay":"%dms"`, r.IntN(200))
-	if queue == jobs && r.IntN(3) == 0 {
+	if station[queue] == 0 && r.IntN(3) == 0 {
 		how = `"dead":true,"reason":"rejected by the load"`
 	}
 	_, err := l.results(ctx, queue, "nack", `{"receipts":`+receipts(messages)+`,`+how+`}`)

@@ -24,15 +24,9 @@ func (l *load) survey(ctx context.Context, r *rand.Rand) error {
 			held[found[queue][i].Attributes["tag"]]++
 		}
 	}
-	l.ledger.settle(held)
-	for _, req := range l.ledger.takePending() {
-		ids, duplicate, err := l.send(ctx, req)
-		if err != nil {
-			return err
-		}
-		l.ledger.repeated(req, ids, duplicate, held)
+	if err := l.repeatPending(ctx, held); err != nil {
+		return err
 	}
-	l.ledger.forget(held)
 	for queue, messages := range found {
 		if err := l.giveBack(ctx, queue, messages, r); err != nil {
 			return err
@@ -71,23 +65,42 @@ func (l *load) leaseAll(ctx context.Context, found map[string][]message) error {
 
 func (l *load) counts(ctx context.Context, queue string) (counts, error) {
 	var q struct{ Counts counts }
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, l.base+"/v1/queues/"+queue, nil)
+	err := l.get(ctx, "/v1/queues/"+queue, &q)
+	return q.Counts, err
+}
+
+func (l *load) get(ctx context.Context, path string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, l.base+path, nil)
 	if err != nil {
-		return q.Counts, err
+		return err
 	}
 	res, err := l.http.Do(req)
 	if err != nil {
-		return q.Counts, err
+		return err
 	}
 	defer res.Body.Close()
 	content, err := io.ReadAll(res.Body)
 	if err != nil {
-		return q.Counts, err
+		return err
 	}
-	if err := json.Unmarshal(content, &q); err != nil || res.StatusCode != http.StatusOK {
-		return q.Counts, fmt.Errorf("GET %s = %d: %s", req.URL, res.StatusCode, content)
+	if err := json.Unmarshal(content, into); err != nil || res.StatusCode != http.StatusOK {
+		return fmt.Errorf("GET %s = %d: %.1000s", req.URL, res.StatusCode, content)
 	}
-	return q.Counts, nil
+	return nil
+}
+
+// repeatPending repeats what was cut off, once it is known what the queues hold.
+func (l *load) repeatPending(ctx context.Context, held map[string]int) error {
+	l.ledger.settle(held)
+	for _, req := range l.ledger.takePending() {
+		ids, duplicate, err := l.send(ctx, req)
+		if err != nil {
+			return err
+		}
+		l.ledger.repeated(req, ids, duplicate, held)
+	}
+	l.ledger.forget(held)
+	return nil
 }
 
 // giveBack acks what is more than a few hundred, and lets the other leases end.
