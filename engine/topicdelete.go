@@ -20,7 +20,7 @@ func (e *Engine) DeleteTopic(ctx context.Context, ref Ref, only Condition) error
 		return fromStore(err)
 	}
 	if r == nil {
-		return noTopic(ref)
+		return unlistedTopic(ref)
 	}
 	if err := only.check("topic", r.revision); err != nil {
 		return err
@@ -46,4 +46,12 @@ func (e *Engine) removeTopic(ctx context.Context, t *topic, revision store.Revis
 		e.events.TopicDeleted(t.ref)
 	}
 	return nil
+}
+
+// unlistedTopic is noTopic for those who look after topics: see unlisted.
+func unlistedTopic(ref Ref) *Error {
+	return &Error{
+		Code: CodeNotFound, Outcome: NotApplied,
+		Detail: "There is no topic named " + ref.Name + "; the list of topics has all names.",
+	}
 }

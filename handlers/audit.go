@@ -8,7 +8,8 @@ import (
 )
 
 // Audit gives the events with those set that are for the log, a structured line each. Of redrives: who asked for one, each
-// batch it moved, how it ended and who ended it. Of schedules: which fire times were missed, and why.
+// batch it moved, how it ended and who ended it; nothing else may be set for these. Of schedules: which fire times were
+// missed, and why; what is set for that is called, too.
 func Audit(log *slog.Logger, events engine.Events) engine.Events {
 	ctx := context.Background() //nolint:forbidigo // the lines are no request's: what they tell of outlives it
 	events.TaskStarted = func(t engine.Task) {
@@ -41,20 +42,23 @@ func Audit(log *slog.Logger, events engine.Events) engine.Events {
 		}
 		log.LogAttrs(ctx, slog.LevelInfo, "redrive moved messages", attrs...)
 	}
-	count := events.ScheduleFailed
-	events.ScheduleFailed = func(q engine.Ref, name string, err error) {
-		log.LogAttrs(context.Background(), slog.LevelWarn, "schedule failed", //nolint:forbidigo // see above
-			slog.String("tenant", q.Tenant), slog.String("queue", q.Name), slog.String("schedule", name), slog.Any("error", err))
-		if count != nil {
-			count(q, name, err)
-		}
-	}
 	events.TaskStalled = func(q engine.Ref, id string, err error) {
 		log.LogAttrs(ctx, slog.LevelWarn, "redrive failed and will be tried again",
 			slog.String("task", id),
 			slog.String("tenant", q.Tenant),
 			slog.String("queue", q.Name),
 			slog.Any("error", err))
+	}
+	count := events.ScheduleFailed
+	events.ScheduleFailed = func(q engine.Ref, name string, err error) {
+		log.LogAttrs(ctx, slog.LevelWarn, "schedule failed",
+			slog.String("tenant", q.Tenant),
+			slog.String("queue", q.Name),
+			slog.String("schedule", name),
+			slog.Any("error", err))
+		if count != nil {
+			count(q, name, err)
+		}
 	}
 	return events
 }
