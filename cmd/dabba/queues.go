@@ -143,8 +143,8 @@ func (o *queuesOptions) printQueue(out io.Writer, answer jsontext.Value) error {
 	fmt.Fprintf(w, "dead\t%d\n", q.Counts.Dead)
 	fmt.Fprintf(w, "bytes\t%d\n", q.Counts.Bytes)
 	fmt.Fprintf(w, "oldest\t%s\n", orDash(q.OldestAge))
-	q.Paused.print(w)
-	q.queueNumbers.print(w)
+	q.Paused.show(w)
+	q.queueNumbers.show(w)
 	if err := printConfig(w, "", q.Config); err != nil {
 		return err
 	}

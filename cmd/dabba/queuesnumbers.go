@@ -23,8 +23,8 @@ type queueNumbers struct {
 	Expired          int64    `json:"expired"`
 }
 
-// print shows - for what is not known.
-func (n queueNumbers) print(w io.Writer) {
+// show shows - for what is not known.
+func (n queueNumbers) show(w io.Writer) {
 	fmt.Fprintf(w, "rates\t%g in, %g out, %g acked a second\n", n.Rates.In, n.Rates.Out, n.Rates.Acked)
 	fmt.Fprintf(w, "waits\t%s, %s, %s (p50, p90, p99)\n",
 		orDash(n.WaitTime.P50), orDash(n.WaitTime.P90), orDash(n.WaitTime.P99))

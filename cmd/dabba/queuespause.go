@@ -99,8 +99,8 @@ type queuePaused struct {
 	ConsumeUntil string `json:"consume_until"`
 }
 
-// print has a line for each side that is paused; p may be nil.
-func (p *queuePaused) print(w io.Writer) {
+// show has a line for each side that is paused; p may be nil.
+func (p *queuePaused) show(w io.Writer) {
 	if p == nil {
 		return
 	}

@@ -342,8 +342,9 @@ func noSignalIsLostInSeveralLines(b *bundle) {
 				}
 				mine, hangUp := context.WithCancel(ctx)
 				if rnd.IntN(2) == 0 {
+					moments := rnd.IntN(50)
 					busy.Go(func() { // now or a moment later, beside what the sender does
-						for range mathrand.IntN(50) {
+						for range moments {
 							runtime.Gosched()
 						}
 						hangUp()
