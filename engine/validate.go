@@ -148,6 +148,12 @@ func (m *Message) validate(i int, size int64, c *QueueConfig) *Error {
 			Detail: fmt.Sprintf("Body and attributes have %d bytes and the queue's max_message_bytes is %d; send less or raise it.", size, c.MaxMessageBytes),
 		}
 	}
+	if most := c.Limits.MaxBytes; most > 0 && size > most { // there will never be room for it
+		return &Error{
+			Code: CodeTooLarge, Field: messageField(i, "body"), Outcome: NotApplied,
+			Detail: fmt.Sprintf("Body and attributes have %d bytes and the queue's limits.max_bytes is %d for all its messages; send less or raise it.", size, most),
+		}
+	}
 	if err := validHeader(m.ContentType); err != "" {
 		return invalid(messageField(i, "content_type"), err)
 	}

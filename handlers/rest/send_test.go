@@ -464,3 +464,17 @@ func TestCompressedBodiesAreRefused(t *testing.T) {
 	}
 	srv.Post("/v1/queues/q/messages", `{"body":"x"}`, "Content-Encoding", "identity").Want(http.StatusOK)
 }
+
+// TestMessageThatNeverFitsIsTooLarge sends more to an empty queue than it may ever have: to repeat that is of no use.
+func TestMessageThatNeverFitsIsTooLarge(t *testing.T) {
+	t.Parallel()
+	for _, overflow := range []string{"reject", "block", "drop_oldest", "drop_newest", "sample"} {
+		t.Run(overflow, func(t *testing.T) {
+			t.Parallel()
+			srv := withQueue(t, `{"limits":{"max_bytes":10,"overflow":"`+overflow+`"}}`)
+			srv.Post("/v1/queues/q/messages", `{"body":"0123456789A"}`).Refused(http.StatusRequestEntityTooLarge, "too_large", "body")
+			srv.Post("/v1/queues/q/messages", `{"messages":[{"body":"0123456789A"},{"body":"0123456789"}]}`).Want(http.StatusOK).
+				Has(`"code":"too_large"`).Has(`"id":`)
+		})
+	}
+}
