@@ -39,8 +39,8 @@ func TestKillUnderMixedLoad(t *testing.T) {
 	k := newKiller(t)
 	m := &mixed{groups: newGroups(t)}
 	c := k.srv.client()
-	for i := len(mixedQueues) - 1; i >= 0; i-- {
-		c.create(mixedQueues[i].name, mixedQueues[i].config)
+	for _, q := range mixedQueues {
+		c.create(q.name, q.config)
 	}
 	k.torment(m.clients, m.survey, m.drain)
 	t.Logf("%d pairs of holders of a group and %d chances to overtake; %d redrives were under way at a kill",

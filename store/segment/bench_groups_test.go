@@ -75,4 +75,3 @@ func claimOne(b *testing.B, s *Store) store.SettleItem {
 	}
 	return store.SettleItem{Seq: got.Messages[0].Seq, Token: got.Token, Target: store.Done}
 }
-
