@@ -39,8 +39,7 @@ type ScheduleSpec struct {
 	Missed MissedPolicy
 }
 
-// MissedPolicy says what becomes of fire times that passed while no server ran, or that one noticed more than a minute
-// late.
+// MissedPolicy says what becomes of fire times that nobody noticed within a minute, mostly since no server ran.
 type MissedPolicy string
 
 // The policies.

@@ -55,7 +55,8 @@ func (e *Engine) runSchedules(ctx context.Context) {
 	}
 }
 
-// survey reads all records and expects their fire times. What was due at the start, if that is given, was missed.
+// survey reads all records and expects their fire times. What was due more than a minute before the start, if that is
+// given, was missed.
 func (e *Engine) survey(ctx context.Context, start time.Time) {
 	again := surveyEvery
 	err := e.eachPair(ctx, schedulePrefix, schedulePage, func(p store.Pair) error {
@@ -79,7 +80,7 @@ func (e *Engine) expectRecord(p store.Pair, start time.Time) error {
 	}
 	a, fresh := e.timetable.appointment(p.Key)
 	if fresh && !r.next.After(start) {
-		a.before = start
+		a.before = start.Add(-missedAfter)
 	}
 	at := r.next
 	if q, ok := e.catalog.byName(r.queue); !ok || q.id != r.generation {

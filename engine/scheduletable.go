@@ -32,7 +32,8 @@ type appointment struct {
 
 	// The rest belongs to the goroutine that surveys, and to the one that visits it between two calls of next.
 
-	// before is set for a schedule that was overdue when this engine started: fire times up to then passed without it.
+	// before is set for a schedule that was overdue when this engine started: fire times up to then were missed, which is a
+	// minute before the start.
 	before time.Time
 	// tried is the fire time of the send under way. If reason is not nil it failed and is tried again.
 	tried  time.Time
