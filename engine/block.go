@@ -32,6 +32,18 @@ type blocked struct {
 	pause  time.Duration
 }
 
+// fits says whether an empty queue has room for all entries but the duplicates.
+func fits(entries []store.Entry, all []store.Fate, l *Limits) bool {
+	messages, bytes := int64(0), int64(0)
+	for i := range entries {
+		if all[i].Verdict != store.Duplicate {
+			messages++
+			bytes += int64(entries[i].Size)
+		}
+	}
+	return (l.MaxMessages == 0 || messages <= l.MaxMessages) && (l.MaxBytes == 0 || bytes <= l.MaxBytes)
+}
+
 // look is called before each attempt to send.
 func (b *blocked) look(q *queue) { b.queue, b.seen = q, q.room.seen() }
 

@@ -12,7 +12,8 @@ import (
 // that could be done twice.
 //
 // A full queue refuses messages or has something give way, as its limits say. With [OverflowBlock] the send waits until
-// all of them fit or are duplicates, as long as a receive of the queue would wait, or 30 seconds if that is not at all.
+// all of them fit or are duplicates, as long as a receive of the queue would wait, or 30 seconds if that is not at all;
+// it does not wait for what would not even fit into an empty queue.
 func (e *Engine) Send(ctx context.Context, ref Ref, req SendRequest) (SendAnswer, error) {
 	if n := len(req.Messages); n < 1 || n > MaxBatch {
 		return SendAnswer{}, invalid("messages", fmt.Sprintf("Give 1 to %d messages; these are %d.", MaxBatch, n))
@@ -45,6 +46,9 @@ func (e *Engine) Send(ctx context.Context, ref Ref, req SendRequest) (SendAnswer
 		res, err := e.store.Send(ctx, p)
 		switch {
 		case err == nil && p.Whole && !res.Duplicate && refused(res.Fates):
+			if !fits(o.entries, res.Fates, &s.config.Limits) {
+				return e.sent(ctx, q, s, o, res)
+			}
 			again, err := block.wait(ctx, s)
 			if err != nil {
 				return SendAnswer{}, err

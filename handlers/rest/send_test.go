@@ -478,3 +478,13 @@ func TestMessageThatNeverFitsIsTooLarge(t *testing.T) {
 		})
 	}
 }
+
+// TestASendThatNeverFitsDoesNotBlock sends more at once than the queue may ever have, where others wait an hour for room.
+func TestASendThatNeverFitsDoesNotBlock(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []string{`"max_messages":2`, `"max_bytes":2`} {
+		srv := withQueue(t, `{"wait":"1h","dedup":{"content_based":true},"limits":{`+limit+`,"overflow":"block"}}`)
+		srv.Post("/v1/queues/q/messages", `{"messages":[{"body":"a"},{"body":"b"},{"body":"c"}]}`).Want(http.StatusOK).Has(`"code":"queue_full"`)
+		srv.Post("/v1/queues/q/messages", `{"messages":[{"body":"a"},{"body":"b"},{"body":"a"}]}`).Want(http.StatusOK).Has(`"duplicate":true`)
+	}
+}
