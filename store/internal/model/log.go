@@ -248,7 +248,7 @@ func (p *partition) mark() {
 
 // thin makes one block of each two, and new ones as large.
 func (p *partition) thin() {
-	for i := 0; i < maxMarks/2; i++ {
+	for i := range maxMarks / 2 {
 		a, b := p.marks[2*i], p.marks[2*i+1]
 		p.marks[i] = mark{offset: a.offset, before: a.before, until: b.until, latest: max(a.latest, b.latest)}
 	}

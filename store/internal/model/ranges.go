@@ -19,11 +19,6 @@ type ranges struct {
 	count int64
 }
 
-func (r *ranges) empty() bool { return r.count == 0 }
-
-// first is the lowest sequence; the set must not be empty.
-func (r *ranges) first() store.Seq { return r.spans[r.head].from }
-
 // append adds seq, which is above all others.
 func (r *ranges) append(seq store.Seq) {
 	r.count++
@@ -73,32 +68,6 @@ func (r *ranges) forgetFirst(n int) {
 		r.count -= int64(s.to-s.from) + 1
 		r.drop(0)
 	}
-}
-
-// remove takes seq out and says whether it was in.
-func (r *ranges) remove(seq store.Seq) bool {
-	live := r.spans[r.head:]
-	i := 0
-	if len(live) > 0 && live[0].to < seq {
-		i = sort.Search(len(live), func(i int) bool { return live[i].to >= seq })
-	}
-	if i == len(live) || live[i].from > seq {
-		return false
-	}
-	r.count--
-	switch s := &live[i]; {
-	case s.from == s.to:
-		r.drop(i)
-	case s.from == seq:
-		s.from++
-	case s.to == seq:
-		s.to--
-	default:
-		upper := span{seq + 1, s.to}
-		s.to = seq - 1
-		r.insert(i+1, upper)
-	}
-	return true
 }
 
 // drop removes the i-th live span.
