@@ -9,7 +9,7 @@ import (
 
 // Audit gives the events with those set that are for the log, a structured line each. Of redrives: who asked for one, each
 // batch it moved, how it ended and who ended it; nothing else may be set for these. Of schedules: which fire times were
-// missed, and why; what is set for that is called, too.
+// missed, and why. Of work in the background: what failed. What is set for these two is called, too.
 func Audit(log *slog.Logger, events engine.Events) engine.Events {
 	ctx := context.Background() //nolint:forbidigo // the lines are no request's: what they tell of outlives it
 	events.TaskStarted = func(t engine.Task) {
@@ -58,6 +58,16 @@ func Audit(log *slog.Logger, events engine.Events) engine.Events {
 			slog.Any("error", err))
 		if count != nil {
 			count(q, name, err)
+		}
+	}
+	counted := events.JanitorFailed
+	events.JanitorFailed = func(q engine.Ref, err error) {
+		log.LogAttrs(ctx, slog.LevelWarn, "work in the background failed and will be tried again",
+			slog.String("tenant", q.Tenant),
+			slog.String("queue", q.Name),
+			slog.Any("error", err))
+		if counted != nil {
+			counted(q, err)
 		}
 	}
 	return events

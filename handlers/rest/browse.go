@@ -161,6 +161,18 @@ func statesOf(given string) []engine.State {
 	return states
 }
 
+// chosenStates are those that a request names which changes messages: an empty name is none of them, so that a variable
+// that was not set does not choose all.
+func chosenStates(given *string) []engine.State {
+	switch {
+	case given == nil:
+		return nil
+	case *given == "":
+		return []engine.State{""}
+	}
+	return statesOf(*given)
+}
+
 func browsedOf(v *engine.View) BrowsedMessage {
 	m := BrowsedMessage{
 		ID: v.ID.String(), State: v.State,

@@ -10,7 +10,7 @@ import (
 // PurgeRequest chooses the messages to remove: those to which all of it applies; an empty one chooses all.
 type PurgeRequest struct {
 	// ready, delayed, leased or dead; several with commas.
-	State string `json:"state,omitzero" example:"dead"`
+	State *string `json:"state,omitzero" example:"dead"`
 	// The messages of this group; the empty name stands for those without one.
 	Group *string `json:"group,omitzero" example:"customer-7"`
 	// Messages that first became available here this long ago.
@@ -46,7 +46,7 @@ func (a *API) Purge(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	purged, err := a.engine.Purge(r.Context(), ref, engine.Filter{
-		States: statesOf(req.State), Group: req.Group, OlderThan: (*time.Duration)(req.OlderThan),
+		States: chosenStates(req.State), Group: req.Group, OlderThan: (*time.Duration)(req.OlderThan),
 	})
 	if err != nil {
 		return err

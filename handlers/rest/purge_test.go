@@ -46,6 +46,7 @@ func TestPurgeRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	srv := withQueue(t, "")
 	for body, field := range map[string]string{
 		`{"state":"lost"}`:      "state",
+		`{"state":""}`:          "state",
 		`{"state":["dead"]}`:    "state",
 		`{"older_than":"-1s"}`:  "older_than",
 		`{"older_than":"long"}`: "older_than",

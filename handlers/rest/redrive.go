@@ -27,7 +27,7 @@ type RedriveRequest struct {
 // MessageFilter chooses messages: those to which all of it applies.
 type MessageFilter struct {
 	// ready, delayed or dead; several with commas.
-	State string `json:"state,omitzero" example:"dead"`
+	State *string `json:"state,omitzero" example:"dead"`
 	// The messages of this group; the empty name stands for those without one.
 	Group *string `json:"group,omitzero" example:"customer-7"`
 	// Part of the body, byte by byte.
@@ -131,7 +131,7 @@ func (req *RedriveRequest) engine() (engine.RedriveRequest, error) {
 	out := engine.RedriveRequest{To: req.To}
 	if f := req.Filter; f != nil {
 		out.Filter = engine.Filter{
-			States: statesOf(f.State), Group: f.Group, Contains: f.Contains, Attributes: f.Attributes,
+			States: chosenStates(f.State), Group: f.Group, Contains: f.Contains, Attributes: f.Attributes,
 			OlderThan: (*time.Duration)(f.OlderThan),
 		}
 	}
