@@ -10,6 +10,7 @@ import (
 )
 
 var concurrentCases = []testCase{
+	{"lets one of many sends with the same key through", onceConcurrent},
 	{"claimers never share a message", concurrentClaimers},
 	{"senders each keep their order", concurrentSenders},
 	{"of two settles with one token one wins", concurrentSettles},

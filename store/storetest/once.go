@@ -21,7 +21,6 @@ var onceCases = []testCase{
 	{"keeps keys apart", onceManyKeys},
 	{"keeps notes of any size", onceNotes},
 	{"remembers under new settings", onceConfigure},
-	{"lets one of many at the same time through", onceConcurrent},
 }
 
 func onceKey(key, fingerprint string, window time.Duration) *store.Once {
