@@ -8,7 +8,7 @@ import (
 
 // The bugs of others that this project means to be immune to, as one line each.
 func TestPlanted(t *testing.T) {
-	storetest.Planted(t, []storetest.Plant{
+	storetest.Planted(t, append(logPlants, []storetest.Plant{
 		{
 			Name: "one delivery too many", File: "store/internal/model/states.go",
 			Old: "s.entered >= q.settings.MaxReceives", New: "s.entered > q.settings.MaxReceives",
@@ -206,5 +206,5 @@ func TestPlanted(t *testing.T) {
 			Old: "for _, s := range r.doubtful {", New: "for _, s := range r.doubtful[:0] {",
 			Package: "./store/segment", Run: "TestCrash",
 		},
-	})
+	}...))
 }
