@@ -9,8 +9,9 @@ import (
 
 const (
 	shallow = 1000
-	// fillBatch is how many messages a request carries that fills a queue.
-	fillBatch = 100
+	// fillBatch is how many messages a request carries that fills a queue: as many as those that keep it level, so that
+	// the two backlogs differ in nothing but their length.
+	fillBatch = benchBatch
 )
 
 // depthReport compares receiving at two backlogs. Each unit of work receives 10 messages, acknowledges them and sends

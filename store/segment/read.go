@@ -135,19 +135,28 @@ func carried(rec journal.Skimmed) (c *carrier, err error) {
 	return c, nil
 }
 
+// carriedWhole copies only what is wanted: the walk uses its buffer again.
 func carriedWhole(rec journal.Skimmed) (*carrier, error) {
-	rec.Payload = slices.Clone(rec.Payload) // the walk uses its buffer again
 	b, err := decodeBatch(rec.Record)
 	return &carrier{b.First, b.First + store.Seq(b.Len()) - 1, func(run []store.Seq, fn func(model.Stored)) error {
-		for _, seq := range run {
-			m, err := b.Message(seq)
-			if err != nil {
-				return err
-			}
-			fn(m)
-		}
-		return nil
+		start, _ := b.Span(run[0])
+		_, end := b.Span(run[len(run)-1])
+		contents := slices.Clone(rec.Payload[b.HeadLen+start : b.HeadLen+end])
+		return handOut(b, run, start, contents, fn)
 	}}, err
+}
+
+// handOut calls fn for a run of messages, whose contents begin at start.
+func handOut(b model.Batch, run []store.Seq, start int, contents []byte, fn func(model.Stored)) error {
+	for _, seq := range run {
+		from, to := b.Span(seq)
+		m, err := b.MessageOf(seq, contents[from-start:to-start:to-start])
+		if err != nil {
+			return err
+		}
+		fn(m)
+	}
+	return nil
 }
 
 // carriedLong reads of a long record only its head and what is wanted, a run of messages at a time.
@@ -170,13 +179,8 @@ func carriedLong(rec journal.Skimmed) (*carrier, error) {
 		if err := rec.ReadPart(contents, b.HeadLen+start); err != nil {
 			return err
 		}
-		for _, seq := range run {
-			from, to := b.Span(seq)
-			m, err := b.MessageOf(seq, contents[from-start:to-start:to-start])
-			if err != nil {
-				return fmt.Errorf("record at %v: %w", rec.Position, err)
-			}
-			fn(m)
+		if err := handOut(b, run, start, contents, fn); err != nil {
+			return fmt.Errorf("record at %v: %w", rec.Position, err)
 		}
 		return nil
 	}}, nil

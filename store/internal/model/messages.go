@@ -251,7 +251,8 @@ type Batch struct {
 
 	n         int
 	flags     uint8
-	groups    []string
+	groups    int    // how many names there are
+	names     []byte // not decoded: whoever reads one message has no use for them
 	fates     string
 	evictions []Eviction
 	stride    int
@@ -291,9 +292,10 @@ func DecodeHead(b []byte, q store.QueueID) (Batch, error) {
 		batch.Once.Note = r.blob()
 	}
 	if batch.flags&hasGroups != 0 {
-		batch.groups = make([]string, r.count(4))
-		for i := range batch.groups {
-			batch.groups[i] = r.text()
+		batch.groups = r.count(4)
+		batch.names = r.b
+		for range batch.groups {
+			r.blob()
 		}
 	}
 	if batch.flags&hasExtra != 0 {
@@ -340,29 +342,40 @@ func stride(flags uint8) int {
 
 // check refuses numbers of groups that there are not.
 func (b *Batch) check() error {
-	for i := 0; i < b.n && b.groups != nil; i++ {
-		r := reader{b: b.row(i)}
-		if b.meta(&r); r.failed {
+	if b.flags&hasGroups == 0 {
+		return nil
+	}
+	at := rowLen
+	if b.flags&hasDelays != 0 {
+		at += 8
+	}
+	for i := range b.n {
+		if n := binary.LittleEndian.Uint32(b.row(i)[at:]); int64(n) >= int64(b.groups) {
 			return fmt.Errorf("decode messages: message %d has an impossible group: %w", i, store.ErrCorrupt)
 		}
 	}
 	return nil
 }
 
+// groupNames decodes them.
+func (b *Batch) groupNames() []string {
+	names := make([]string, b.groups)
+	r := reader{b: b.names}
+	for i := range names {
+		names[i] = r.text()
+	}
+	return names
+}
+
 // meta reads a row.
-func (b *Batch) meta(r *reader) (m Meta) {
+func (b *Batch) meta(r *reader, groups []string) (m Meta) {
 	m.Size = r.u32()
 	r.take(8)
 	if b.flags&hasDelays != 0 {
 		m.Delay = r.millis()
 	}
 	if b.flags&hasGroups != 0 {
-		n := r.u32()
-		if int64(n) >= int64(len(b.groups)) {
-			r.failed = true
-			return m
-		}
-		m.Group = b.groups[n]
+		m.Group = groups[r.u32()]
 	}
 	if b.flags&hasPriorities != 0 {
 		p := r.u8()
@@ -426,8 +439,9 @@ func (b *Batch) Sent() Sent {
 	ev := Sent{
 		At: b.At, First: b.First, Once: b.Once, Entries: make([]Meta, b.n), Evictions: b.evictions, Fates: b.fates,
 	}
+	groups := b.groupNames()
 	for i := range ev.Entries {
-		ev.Entries[i] = b.meta(&reader{b: b.row(i)})
+		ev.Entries[i] = b.meta(&reader{b: b.row(i)}, groups)
 	}
 	return ev
 }
@@ -435,9 +449,10 @@ func (b *Batch) Sent() Sent {
 // MovedIn is the event on the target, for a moved batch.
 func (b *Batch) MovedIn() MovedIn {
 	ev := MovedIn{At: b.At, First: b.First, Entries: make([]Meta, b.n)}
+	groups := b.groupNames()
 	for i := range ev.Entries {
 		r := reader{b: b.row(i)}
-		m := b.meta(&r)
+		m := b.meta(&r, groups)
 		r.take(8)
 		m.Expires, m.Alias = r.millis(), r.u32()
 		ev.Entries[i] = m
