@@ -347,8 +347,8 @@ func TestBodiesThatAreTooMuch(t *testing.T) {
 	if seen[http.StatusServiceUnavailable]+seen[0] == 0 {
 		t.Error("the server took them all")
 	}
-	// At most 256 MiB are held, and as much again may wait for the garbage collector.
-	if limit := before + 600<<20; peak > limit && !raceEnabled {
+	// At most 256 MiB are held, and as much again may wait for the garbage collector, which a busy machine keeps waiting.
+	if limit := before + 700<<20; peak > limit && !raceEnabled {
 		t.Errorf("the server took %d MiB, want at most %d", peak>>20, limit>>20)
 	}
 	if c := r.polite.counts("other"); c != (counts{}) {
