@@ -164,16 +164,14 @@ func (c *claiming) next() (store.Seq, bool) {
 		return q.highest(c.now)
 	}
 	if n, ok := c.goesOn(); ok {
-		seq, _, _ := q.first(&q.lanes.list[n])
-		return seq, true
+		return q.first(&q.lanes.list[n]), true
 	}
 	if len(q.lanes.active) == 0 {
 		return 0, false
 	}
 	l := q.laneAt(0)
 	c.group, c.serving = l.key, q.settings.Mode == store.FIFO
-	seq, _, _ := q.first(l)
-	return seq, true
+	return q.first(l), true
 }
 
 // goesOn is the lane being served, if it may give another message.
@@ -201,13 +199,8 @@ func (q *Queue) highest(now Millis) (best store.Seq, ok bool) {
 		if l.ready == 0 {
 			continue
 		}
-		seq, slot, touched := q.first(l)
-		avail := int64(0)
-		if touched {
-			avail = q.slots.slab[slot].avail
-		} else {
-			avail = q.cols.avail(seq)
-		}
+		seq := q.first(l)
+		avail := q.availOf(seq)
 		level := int64(l.key)
 		if q.settings.Ageing > 0 {
 			level = min(level+int64(age(now, avail)/max(q.settings.Ageing, time.Millisecond)), int64(q.settings.Levels)-1)

@@ -408,23 +408,22 @@ func (q *Queue) noteInOrder(key uint32, due Millis) {
 	ls.inOrder[n] = due
 }
 
-// first is the ready message that a lane gives next: its sequence and, if it has one, its slot.
-func (q *Queue) first(l *lane) (seq store.Seq, slot uint32, touched bool) {
+// first is the ready message that a lane gives next.
+func (q *Queue) first(l *lane) store.Seq {
 	for l.head != 0 && q.cols.kind(l.head) != fresh {
 		l.pop()
 	}
 	if l.more == nil || len(l.more.back) == 0 {
-		return l.head, 0, false
+		return l.head
 	}
-	n := l.more.back[0]
-	s := &q.slots.slab[n]
+	s := &q.slots.slab[l.more.back[0]]
 	if l.head == 0 || q.settings.Mode == store.FIFO && s.seq < l.head {
-		return s.seq, n, true
+		return s.seq
 	}
 	if q.settings.Mode != store.FIFO {
 		if avail := q.cols.avail(l.head); s.avail < avail || s.avail == avail && s.seq < l.head {
-			return s.seq, n, true
+			return s.seq
 		}
 	}
-	return l.head, 0, false
+	return l.head
 }

@@ -171,7 +171,7 @@ func (q *Queue) groupOf(now Millis, key uint32) store.Group {
 		HeadAge: -1,
 	}
 	if l.ready > 0 {
-		seq, _, _ := q.first(l)
+		seq := q.first(l)
 		g.Head, g.HeadAge = seq, age(now, q.availOf(seq))
 	}
 	if q.locked(l) {

@@ -120,7 +120,7 @@ func (q *Queue) within(s *slot, due Millis) Millis {
 }
 
 // lease hands out a ready message.
-func (q *Queue) lease(now Millis, seq store.Seq, token store.Token, deadline Millis, consumer string) *slot {
+func (q *Queue) lease(now Millis, seq store.Seq, token store.Token, deadline Millis, consumer string) {
 	n := q.touch(seq)
 	s := &q.slots.slab[n]
 	s.token, s.since = token, now
@@ -135,7 +135,6 @@ func (q *Queue) lease(now Millis, seq store.Seq, token store.Token, deadline Mil
 	if q.lanes != nil {
 		q.served(now, q.lanes.index[q.key(seq)])
 	}
-	return &q.slots.slab[n]
 }
 
 // erase removes a message in any state.
