@@ -47,13 +47,10 @@ func (q *Queue) Claim(now Millis, p store.ClaimParams) (ev Claimed, leases []Lea
 		ev.Seqs = append(ev.Seqs, seq)
 		ev.Returned = ev.Returned || touched
 	}
-	if len(ev.Seqs) > 0 {
-		q.token = ev.Token
-		if p.Attempt != (attemptKey{}) {
-			ev.Attempt, ev.AttemptEnds = p.Attempt, after(now, p.AttemptWindow)
-			q.attempts.add(ev)
-		}
+	if len(ev.Seqs) > 0 && p.Attempt != (attemptKey{}) {
+		ev.Attempt, ev.AttemptEnds = p.Attempt, after(now, p.AttemptWindow)
 	}
+	q.noteToken(ev)
 	return ev, q.leasesOf(ev.Seqs), len(ev.Seqs)+ev.removed() > 0
 }
 
@@ -115,11 +112,17 @@ func (q *Queue) ApplyClaimed(ev Claimed) {
 	for _, seq := range ev.Seqs {
 		q.lease(ev.At, seq, ev.Token, ev.Deadline, ev.Consumer)
 	}
-	if len(ev.Seqs) > 0 {
-		q.token = ev.Token
-		if ev.Attempt != (attemptKey{}) {
-			q.attempts.add(ev)
-		}
+	q.noteToken(ev)
+}
+
+// noteToken remembers the token of a claim that leased something, and what its attempt gave.
+func (q *Queue) noteToken(ev Claimed) {
+	if len(ev.Seqs) == 0 {
+		return
+	}
+	q.token = ev.Token
+	if ev.Attempt != (attemptKey{}) {
+		q.attempts.add(ev)
 	}
 }
 

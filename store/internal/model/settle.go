@@ -125,9 +125,7 @@ func (q *Queue) change(now Millis, c Change) {
 	n := q.slotOf(c.Seq)
 	s := &q.slots.slab[n]
 	if c.Reason != "" {
-		held := q.texts.hold(c.Reason)
-		q.texts.release(s.reason)
-		s.reason = held
+		q.texts.replace(&s.reason, c.Reason)
 	}
 	was := s.state
 	switch c.Target {

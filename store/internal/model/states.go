@@ -125,9 +125,7 @@ func (q *Queue) lease(now Millis, seq store.Seq, token store.Token, deadline Mil
 	s := &q.slots.slab[n]
 	s.token, s.since = token, now
 	s.entered++
-	held := q.texts.hold(consumer)
-	q.texts.release(s.consumer)
-	s.consumer = held
+	q.texts.replace(&s.consumer, consumer)
 	q.setLeased(n, deadline)
 	if every := q.settings.Interval; every > 0 {
 		q.clock = tickRate(q.clock, now, every)

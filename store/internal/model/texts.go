@@ -36,6 +36,13 @@ func (t *texts) hold(s string) uint32 {
 	return id
 }
 
+// replace holds s in the place of another text.
+func (t *texts) replace(held *uint32, s string) {
+	old := *held
+	*held = t.hold(s) // before the release: they may be the same
+	t.release(old)
+}
+
 // id is the number of a text that is held.
 func (t *texts) id(s string) (uint32, bool) {
 	if s == "" {

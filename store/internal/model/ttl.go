@@ -47,9 +47,7 @@ const lapsedReason = "expired"
 func (q *Queue) lapse(seq store.Seq) {
 	n := q.touch(seq)
 	s := &q.slots.slab[n]
-	held := q.texts.hold(lapsedReason)
-	q.texts.release(s.reason)
-	s.reason = held
+	q.texts.replace(&s.reason, lapsedReason)
 	q.setDead(n)
 }
 
