@@ -162,6 +162,8 @@ func fromStore(err error) *Error {
 		e.Detail = "The queue was deleted."
 	case errors.Is(err, store.ErrStaleConfig), errors.Is(err, store.ErrConflict):
 		e.Detail = "The queue's configuration is changing; repeat the request."
+	case errors.Is(err, store.ErrUnavailable):
+		e.Detail = "What keeps the messages cannot be reached now; repeat the request later."
 	case errors.Is(err, store.ErrClosed):
 		e.Detail = "The server is stopping; repeat the request elsewhere or later."
 	case errors.Is(err, store.ErrCorrupt):

@@ -25,6 +25,8 @@ var (
 	ErrFull = errors.New("storage is full")
 	// ErrUnknown: the outcome is unknown, since the store failed while writing. Only a restart helps.
 	ErrUnknown = errors.New("outcome unknown: the store failed while writing")
+	// ErrUnavailable: what keeps the data cannot be reached or serves nobody now; nothing was changed; retry later.
+	ErrUnavailable = errors.New("storage is unavailable")
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("store is closed")
 	// ErrLocked: another process has the data folder open.

@@ -1,0 +1,79 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+// refusals are the words with which scripts refuse, having changed nothing.
+var refusals = map[string]error{
+	"GONE":     store.ErrGone,
+	"STALE":    store.ErrStaleConfig,
+	"REUSED":   store.ErrKeyReused,
+	"NOTFOUND": store.ErrNotFound,
+	"CONFLICT": store.ErrConflict,
+	"CORRUPT":  store.ErrCorrupt,
+}
+
+// hints say what to do about the words with which a server refuses to run a script at all.
+var hints = map[string]string{
+	"LOADING":     "the server is starting; repeat later",
+	"BUSY":        "the server is busy with another client's script; repeat later",
+	"MASTERDOWN":  "the server has lost its master; repeat later",
+	"CLUSTERDOWN": "the cluster is incomplete; repeat later",
+	"TRYAGAIN":    "the cluster is moving these keys; repeat later",
+	"READONLY":    "the server is a replica; name the master",
+	"NOREPLICAS":  "too few replicas follow the server; look after them or lower min-replicas-to-write",
+	"MISCONF":     "the server cannot write to its disk; look at its log",
+	"NOAUTH":      "the server wants a password; put it in the URL",
+	"WRONGPASS":   "the server knows no such user and password; correct the URL",
+	"NOPERM":      "the server's ACL does not let this user do that; widen it",
+	"ERR max":     "the server has no room for another client; raise maxclients",
+}
+
+// fault is what an error of the client says in words of the contract. If the call may have changed something, only an
+// answer of the server can say that it has not.
+func fault(err error, changing bool) error {
+	if answer := redis.Error(nil); errors.As(err, &answer) {
+		return answered(answer.Error(), changing)
+	}
+	switch {
+	case errors.Is(err, redis.ErrClosed):
+		return store.ErrClosed
+	case changing:
+		return fmt.Errorf("%w: %w", store.ErrUnknown, err)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	}
+	return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+}
+
+// answered is the same for an error that the server gave.
+func answered(text string, changing bool) error {
+	// Redis puts ERR before a refusal of one word.
+	word, rest, _ := strings.Cut(strings.TrimPrefix(text, "ERR "), " ")
+	if kind := refusals[word]; kind != nil {
+		if rest == "" {
+			return kind
+		}
+		return fmt.Errorf("%s: %w", rest, kind)
+	}
+	if word == "OOM" {
+		return fmt.Errorf("%w: the server has reached its maxmemory; raise it, or let messages be consumed", store.ErrFull)
+	}
+	for word, hint := range hints {
+		if strings.HasPrefix(text, word) {
+			return fmt.Errorf("%w: %s: %s", store.ErrUnavailable, hint, text)
+		}
+	}
+	if changing { // a script that failed half-way
+		return fmt.Errorf("%w: %s", store.ErrUnknown, text)
+	}
+	return fmt.Errorf("%w: %s", store.ErrCorrupt, text)
+}

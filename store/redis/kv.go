@@ -1,0 +1,105 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+var (
+	kvGet     = newScript("kv_get")
+	kvPut     = newScript("kv_put")
+	kvReplace = newScript("kv_replace")
+	kvDelete  = newScript("kv_delete")
+	kvList    = newScript("kv_list")
+)
+
+// listPage bounds how many pairs one script reads.
+const listPage = 200
+
+// kvKeys are the hash of values, that of revisions, the sorted set of keys and the last revision given out.
+func (s *Store) kvKeys(n int) []string {
+	base := s.o.Prefix + "{kv}"
+	return []string{base + "v", base + "n", base + "k", base + "r"}[:n]
+}
+
+// Get implements [store.KV].
+func (s *Store) Get(ctx context.Context, key string) (store.Pair, error) {
+	r, err := s.call(ctx, kvGet, s.kvKeys(2), key)
+	switch {
+	case err != nil:
+		return store.Pair{}, fmt.Errorf("get %q: %w", key, err)
+	case !r.more():
+		return store.Pair{}, fmt.Errorf("get %q: %w", key, store.ErrNotFound)
+	}
+	p := store.Pair{Key: key, Value: []byte(r.text()), Revision: store.Revision(r.int())}
+	return p, r.done()
+}
+
+// Put implements [store.KV].
+func (s *Store) Put(ctx context.Context, key string, value []byte, prev store.Revision) (store.Revision, error) {
+	sc := kvPut
+	if prev != 0 && prev != store.AnyRevision {
+		sc = kvReplace
+	}
+	r, err := s.call(ctx, sc, s.kvKeys(4), key, value, expected(prev))
+	if err != nil {
+		return 0, fmt.Errorf("put %q at revision %s: %w", key, expected(prev), err)
+	}
+	return store.Revision(r.int()), r.done()
+}
+
+// Delete implements [store.KV].
+func (s *Store) Delete(ctx context.Context, key string, prev store.Revision) error {
+	r, err := s.call(ctx, kvDelete, s.kvKeys(3), key, expected(prev))
+	if err != nil {
+		return fmt.Errorf("delete %q at revision %s: %w", key, expected(prev), err)
+	}
+	r.int()
+	return r.done()
+}
+
+// expected is a condition as the scripts take it.
+func expected(prev store.Revision) string {
+	if prev == store.AnyRevision {
+		return "any"
+	}
+	return decimal(uint64(prev))
+}
+
+// List implements [store.KV].
+func (s *Store) List(ctx context.Context, prefix, after string, limit int) ([]store.Pair, error) {
+	var list []store.Pair
+	from := "[" + prefix
+	if after >= prefix {
+		from = "(" + after
+	}
+	for len(list) < limit {
+		r, err := s.call(ctx, kvList, s.kvKeys(3), from, behind(prefix), min(limit-len(list), listPage))
+		if err != nil {
+			return nil, fmt.Errorf("list %q: %w", prefix, err)
+		}
+		if !r.more() {
+			break
+		}
+		for r.more() {
+			list = append(list, store.Pair{Key: r.text(), Value: []byte(r.text()), Revision: store.Revision(r.int())})
+		}
+		if err := r.done(); err != nil {
+			return nil, err
+		}
+		from = "(" + list[len(list)-1].Key
+	}
+	return list, nil
+}
+
+// behind is the bound of a lexicographic range that ends with the last key of a prefix.
+func behind(prefix string) string {
+	for i := len(prefix) - 1; i >= 0; i-- {
+		if prefix[i] < 0xff {
+			return "(" + prefix[:i] + string([]byte{prefix[i] + 1})
+		}
+	}
+	return "+"
+}

@@ -1,0 +1,82 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+var (
+	logConfigure  = newScript("log_configure")
+	logPartitions = newScript("log_partitions")
+	logDrop       = newScript("log_drop")
+)
+
+// ConfigureLog implements [store.LogAdmin].
+func (s *Store) ConfigureLog(ctx context.Context, id store.LogID, c store.LogSettings) error {
+	err := s.enroll(ctx, 'l', uint64(id))
+	if err == nil {
+		_, _, err = s.timed(ctx, logConfigure, s.logKeys(id, []string{"c"}),
+			decimal(c.Revision), max(c.Partitions, 1), millis(c.RetentionAge), c.RetentionBytes)
+	}
+	if err != nil {
+		return fmt.Errorf("configure log %d: %w", id, err)
+	}
+	return nil
+}
+
+// DropLog implements [store.LogAdmin].
+func (s *Store) DropLog(ctx context.Context, id store.LogID) error {
+	err := s.dropLog(ctx, id)
+	if err == nil {
+		err = s.strike(ctx, 'l', uint64(id))
+	}
+	if err != nil {
+		return fmt.Errorf("drop log %d: %w", id, err)
+	}
+	return nil
+}
+
+// dropLog removes the keys of a log: those of all the partitions that it has at that moment.
+func (s *Store) dropLog(ctx context.Context, id store.LogID) error {
+	for {
+		n, err := s.partitions(ctx, id)
+		if err != nil {
+			return err
+		}
+		all := make([]uint32, n)
+		for p := range all {
+			all[p] = uint32(p)
+		}
+		r, err := s.call(ctx, logDrop, s.logKeys(id, []string{"c", "o", "e"}, all...), n)
+		if err != nil {
+			return err
+		}
+		if r.int() == 1 || r.done() != nil {
+			return r.done()
+		}
+	}
+}
+
+// partitions is how many a log has; 0 if there is no such log.
+func (s *Store) partitions(ctx context.Context, id store.LogID) (uint32, error) {
+	r, err := s.call(ctx, logPartitions, s.logKeys(id, []string{"c"}))
+	if err != nil {
+		return 0, err
+	}
+	return uint32(r.int()), r.done()
+}
+
+// Logs implements [store.LogAdmin].
+func (s *Store) Logs(ctx context.Context, after store.LogID, limit int) ([]store.LogID, error) {
+	ids, err := s.enrolled(ctx, 'l', uint64(after), limit, "c")
+	if err != nil {
+		return nil, fmt.Errorf("list logs: %w", err)
+	}
+	list := make([]store.LogID, len(ids))
+	for i, id := range ids {
+		list[i] = store.LogID(id)
+	}
+	return list, nil
+}

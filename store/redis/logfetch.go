@@ -1,0 +1,69 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+var logFetch = newScript("log_fetch")
+
+// Fetch implements [store.Log]. Much is read by several calls of the script; what is trimmed between them ends the answer.
+func (s *Store) Fetch(ctx context.Context, p store.FetchParams) (store.FetchResult, error) {
+	var res store.FetchResult
+	for {
+		next, left, err := s.fetch(ctx, p)
+		if len(res.Records) > 0 && (errors.Is(err, store.ErrTrimmed) || errors.Is(err, store.ErrCorrupt)) {
+			return res, nil
+		}
+		if err != nil {
+			return store.FetchResult{}, fmt.Errorf("fetch from log %d: %w", p.Log, err)
+		}
+		res.Records = append(res.Records, next.Records...)
+		res.Bounds = next.Bounds
+		if !left || len(next.Records) == 0 {
+			return res, nil
+		}
+		for i := range next.Records {
+			p.Offset++
+			p.Max--
+			p.MaxBytes -= int64(next.Records[i].Size)
+		}
+	}
+}
+
+// fetch reads as much as one script does, and says whether more would fit.
+func (s *Store) fetch(ctx context.Context, p store.FetchParams) (store.FetchResult, bool, error) {
+	r, err := s.call(ctx, logFetch, s.logKeys(p.Log, []string{"c"}, p.Partition),
+		p.Partition, decimal(uint64(p.Offset)), p.Max, strconv.FormatInt(p.MaxBytes, 10))
+	if err != nil {
+		return store.FetchResult{}, false, err
+	}
+	res := store.FetchResult{Bounds: r.bounds()}
+	left := r.int() > 0
+	for o := p.Offset; r.more(); o++ {
+		size, at, body := r.int(), r.int(), r.text()
+		res.Records = append(res.Records, store.Fetched{
+			Offset: o, Size: uint32(size), Time: time.UnixMilli(at).UTC(), Payload: []byte(body),
+		})
+	}
+	if err := r.done(); err != nil {
+		return store.FetchResult{}, false, err
+	}
+	return res, left, outside(p, res.Bounds)
+}
+
+// outside says why there is no such offset to read from.
+func outside(p store.FetchParams, b store.Bounds) error {
+	switch {
+	case p.Offset < b.First:
+		return &store.OffsetError{Partition: p.Partition, Offset: p.Offset, Bounds: b, Err: store.ErrTrimmed}
+	case p.Offset > b.Next:
+		return &store.OffsetError{Partition: p.Partition, Offset: p.Offset, Bounds: b, Err: store.ErrOutOfRange}
+	}
+	return nil
+}

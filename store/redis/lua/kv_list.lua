@@ -1,0 +1,17 @@
+#!lua flags=no-writes
+-- Keys in bytewise order, with their values, up to a number of keys and at least one but then about 4 MiB of values.
+-- KEYS: values hash, revisions hash, sorted set of keys. ARGV: the bounds as ZRANGEBYLEX takes them, the number of keys.
+-- Returns key, value and revision of each, one after the other.
+local room = 4 * 1024 * 1024
+local found = {}
+for _, key in ipairs(redis.call('ZRANGEBYLEX', KEYS[3], ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])) do
+  local value = redis.call('HGET', KEYS[1], key)
+  found[#found + 1] = key
+  found[#found + 1] = value
+  found[#found + 1] = redis.call('HGET', KEYS[2], key)
+  room = room - #value
+  if room < 0 then
+    break
+  end
+end
+return found

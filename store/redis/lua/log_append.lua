@@ -1,0 +1,112 @@
+#!lua
+-- Appends records to partitions: all or none.
+-- KEYS: c, o, e, channel, then for each part its partition's stream and facts.
+-- ARGV: time (2), generation, revision, idempotency key (empty without one), fingerprint, window in milliseconds, note,
+-- then for each part: partition, offset that its first record must get (or empty), number of records; and for each of
+-- those: size, time in milliseconds (empty for that of the append), payload.
+-- Returns the time and a verdict:
+--   'appended', when retention is due (-1: never), a list of partition, first offset and number of records of each part
+--   'again', when it was appended before, the note, the list as above
+--   'expected', partition, offset, and the first, next and bytes of that partition
+-- include: clock
+-- include: logretention
+local c, o, e, channel = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local generation, revision, once = ARGV[3], ARGV[4], ARGV[5]
+
+local log = openLog(c)
+if not log then
+  return redis.error_reply('GONE')
+end
+if log.revision ~= revision then
+  return redis.error_reply('STALE have revision ' .. log.revision)
+end
+local now = queueTime(log.now)
+
+for _, key in ipairs(redis.call('ZRANGEBYSCORE', e, '-inf', now, 'LIMIT', 0, 100)) do
+  redis.call('ZREM', e, key)
+  redis.call('HDEL', o, key)
+end
+if once ~= '' then
+  local packed = redis.call('HGET', o, once)
+  local first = packed and cmsgpack.unpack(packed)
+  if first and first.ends > now then
+    if first.fingerprint ~= ARGV[6] then
+      return redis.error_reply('REUSED')
+    end
+    return {now, 'again', first.at, first.note, first.parts}
+  end
+end
+
+-- Each part, checked before anything changes.
+local parts, arg = {}, 9
+for i = 1, (#KEYS - 4) / 2 do
+  local number, expect, count = tonumber(ARGV[arg]), ARGV[arg + 1], tonumber(ARGV[arg + 2])
+  if number >= log.partitions then
+    return redis.error_reply('STALE partition ' .. number .. ' of ' .. log.partitions)
+  end
+  local part = openPartition(c, number)
+  if expect ~= '' and tonumber(expect) ~= part.next then
+    return {now, 'expected', number, expect, part.first, part.next, part.total - part.gone}
+  end
+  part.s, part.f, part.arg, part.count = KEYS[3 + 2 * i], KEYS[4 + 2 * i], arg + 3, count
+  parts[i] = part
+  arg = arg + 3 + 3 * count
+end
+
+local function raise(f, field, highest)
+  local have = redis.call('HGET', f, field)
+  if not have or tonumber(have) < highest then
+    redis.call('HSET', f, field, highest)
+  end
+end
+
+local function appendTo(part)
+  local block, rows, highest = blockOf(part.next), {}, -math.huge
+  local function finish()
+    redis.call('HSET', part.f, block, struct.pack('<d', highest) .. table.concat(rows))
+    raise(part.f, '2:' .. blockOf(block), highest)
+    raise(part.f, '3:' .. blockOf(blockOf(block)), highest)
+  end
+  if part.next % perBlock > 0 then
+    local have = redis.call('HGET', part.f, block)
+    highest = struct.unpack('<d', have)
+    rows[1] = string.sub(have, headLen + 1)
+  end
+  part.call = part.next
+  for i = part.arg, part.arg + 3 * part.count - 1, 3 do
+    local size, time, payload = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+    if time == '' then
+      time = string.format('%.0f', now)
+    end
+    redis.call('XADD', part.s, string.format('%.0f-1', part.next), 'size', size, 'time', time, 'body', payload)
+    rows[#rows + 1] = struct.pack('<ddd', time, part.total, now)
+    highest = math.max(highest, tonumber(time))
+    part.next, part.total = part.next + 1, part.total + tonumber(size)
+    if part.next % perBlock == 0 then
+      finish()
+      block, rows, highest = block + 1, {}, -math.huge
+    end
+  end
+  if #rows > 0 then
+    finish()
+  end
+  reclaim(part.s, part.f, part)
+  savePartition(c, part)
+end
+
+local due, places = -1, {}
+for _, part in ipairs(parts) do
+  appendTo(part)
+  due = sooner(due, retentionDue(log, part.f, part, now))
+  places[#places + 1] = part.number
+  places[#places + 1] = part.call
+  places[#places + 1] = part.count
+  redis.call('SPUBLISH', channel, 'l' .. generation .. ':' .. part.number)
+end
+redis.call('HSET', c, 'now', now)
+if once ~= '' then
+  local ends = now + tonumber(ARGV[7])
+  redis.call('HSET', o, once, cmsgpack.pack({fingerprint = ARGV[6], at = now, ends = ends, note = ARGV[8], parts = places}))
+  redis.call('ZADD', e, ends, once)
+end
+return {now, 'appended', due, places}

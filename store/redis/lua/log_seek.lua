@@ -1,0 +1,49 @@
+#!lua flags=no-writes
+-- Finds the first record of a partition whose time is not before another; the end if there is none.
+-- KEYS: c, facts. ARGV: partition, time in milliseconds.
+-- Returns its offset.
+-- include: log
+-- include: logfacts
+local log = openLog(KEYS[1])
+if not log then
+  return redis.error_reply('GONE')
+end
+local number, at, f = tonumber(ARGV[1]), tonumber(ARGV[2]), KEYS[2]
+if number >= log.partitions then
+  return redis.error_reply('STALE partition ' .. number .. ' of ' .. log.partitions)
+end
+local part = openPartition(KEYS[1], number)
+
+-- The highest time of the records that begin with an offset, for the longest stretch of which it is known, and its length.
+local function stretches(offset)
+  local block, list = offset / perBlock, {}
+  if offset % (perBlock * perBlock * perBlock) == 0 then
+    list[1] = {perBlock * perBlock * perBlock, '3:' .. block / perBlock / perBlock}
+  end
+  if offset % (perBlock * perBlock) == 0 then
+    list[#list + 1] = {perBlock * perBlock, '2:' .. block / perBlock}
+  end
+  return list
+end
+
+local function passable(offset)
+  for _, stretch in ipairs(stretches(offset)) do
+    if tonumber(redis.call('HGET', f, stretch[2])) < at then
+      return stretch[1]
+    end
+  end
+  if offset % perBlock == 0 and struct.unpack('<d', redis.call('HGET', f, offset / perBlock)) < at then
+    return perBlock
+  end
+  return factsOf(f, offset) < at and 1 or 0
+end
+
+local offset = part.first
+while offset < part.next do
+  local step = passable(offset)
+  if step == 0 then
+    return offset
+  end
+  offset = offset + step
+end
+return part.next

@@ -1,0 +1,40 @@
+-- Chunk: the facts of a partition's records, apart from what they say. The hash f has a field for each block of 64
+-- records, by the number of the block: the highest time of a record in it, then for each record its time, the sizes of
+-- all records before it, and when it was appended; each a double of 8 bytes. So sizes and times are found without reading a
+-- record. The fields "2:<n>" and "3:<n>" are the highest times of 64 blocks and of 64 x 64 blocks.
+local perBlock, headLen, rowLen = 64, 8, 24
+
+local function blockOf(offset)
+  return math.floor(offset / perBlock)
+end
+
+-- The time of a record, the sizes before it and when it was appended.
+local function factsOf(f, offset)
+  local rows = redis.call('HGET', f, blockOf(offset))
+  return struct.unpack('<ddd', rows, headLen + offset % perBlock * rowLen + 1)
+end
+
+-- The sizes of all records before an offset, which may be the end.
+local function sizesBefore(f, part, offset)
+  if offset == part.next then
+    return part.total
+  end
+  local _, before = factsOf(f, offset)
+  return before
+end
+
+-- The first offset from low up to high for which holds is true; high if there is none. Once true, holds stays true.
+local function firstThat(low, high, holds)
+  if low < high and holds(low) then
+    return low -- mostly, nothing leaves
+  end
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if holds(middle) then
+      high = middle
+    else
+      low = middle + 1
+    end
+  end
+  return low
+end

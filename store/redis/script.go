@@ -1,0 +1,215 @@
+package redis
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+// Each script is a file of its own: its first line says what Redis must know of it (#!lua flags=…), its first comment
+// names KEYS, ARGV and what it returns. A line "-- include: name" stands for the chunk lua/name.lua, which defines local
+// functions and may include others; each is there once.
+//
+//go:embed lua/*.lua
+var sources embed.FS
+
+const includeMark = "-- include: "
+
+// script is one that Redis can run.
+type script struct {
+	name, text, sum string
+	// reads says that it changes nothing.
+	reads bool
+}
+
+// newScript puts a script together. It panics if it cannot, since scripts are part of the program.
+func newScript(name string) *script {
+	head, body, _ := strings.Cut(source(name), "\n")
+	if !strings.HasPrefix(head, "#!lua") {
+		panic(fmt.Sprintf("redis: script %s begins with %q, not with #!lua", name, head))
+	}
+	text := head + "\n" + expand(body, map[string]bool{})
+	return &script{name: name, text: text, sum: redis.NewScript(text).Hash(), reads: strings.Contains(head, "no-writes")}
+}
+
+func source(name string) string {
+	b, err := sources.ReadFile(path.Join("lua", name+".lua"))
+	if err != nil {
+		panic(fmt.Sprintf("redis: script %s: %v", name, err))
+	}
+	return string(b)
+}
+
+// expand replaces the lines that include chunks.
+func expand(text string, seen map[string]bool) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		name, ok := strings.CutPrefix(strings.TrimSpace(line), includeMark)
+		if !ok {
+			b.WriteString(line)
+			continue
+		}
+		if !seen[name] {
+			seen[name] = true
+			b.WriteString(expand(source(name), seen))
+		}
+	}
+	return b.String()
+}
+
+// call runs a script and returns its reply, or the error that its refusal or the failure to run it stands for.
+// Arguments are texts, bytes and integers.
+func (s *Store) call(ctx context.Context, sc *script, keys []string, args ...any) (*reply, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.calls.Done()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	got, written, err := s.eval(ctx, "evalsha", sc.sum, keys, args)
+	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
+		got, written, err = s.eval(ctx, "eval", sc.text, keys, args)
+	}
+	if err != nil {
+		return nil, fault(err, written && !sc.reads)
+	}
+	list, ok := got.([]any)
+	if !ok {
+		list = []any{got}
+	}
+	return newReply(sc, list), nil
+}
+
+// timed runs a script whose first two arguments are the time, see lua/clock.lua, and which returns queue time first.
+func (s *Store) timed(ctx context.Context, sc *script, keys []string, args ...any) (*reply, int64, error) {
+	r, err := s.call(ctx, sc, keys, append([]any{s.instant(), s.seen.Load()}, args...)...)
+	if err != nil {
+		return nil, 0, err
+	}
+	now := r.int()
+	for seen := s.seen.Load(); seen < now && !s.seen.CompareAndSwap(seen, now); {
+		seen = s.seen.Load()
+	}
+	return r, now, nil
+}
+
+// instant is what scripts are told of the time.
+func (s *Store) instant() string {
+	if s.o.Now == nil {
+		return "+0"
+	}
+	return strconv.FormatInt(s.o.Now().UnixMilli(), 10)
+}
+
+// eval sends a script or its sum. It also returns whether any of that may have reached the server.
+func (s *Store) eval(ctx context.Context, command, what string, keys []string, args []any) (got any, written bool, err error) {
+	list := make([]any, 0, 3+len(keys)+len(args))
+	list = append(list, command, &witness{what, &written}, len(keys))
+	for _, k := range keys {
+		list = append(list, k)
+	}
+	cmd := redis.NewCmd(ctx, append(list, args...)...)
+	err = s.client.Process(ctx, cmd)
+	return cmd.Val(), written, err
+}
+
+// witness is an argument that notes when it is written to a connection. Until then a call that failed has done nothing.
+type witness struct {
+	text    string
+	written *bool
+}
+
+// MarshalBinary implements [encoding.BinaryMarshaler].
+func (w *witness) MarshalBinary() ([]byte, error) {
+	*w.written = true
+	return []byte(w.text), nil
+}
+
+// reply is what a script returned: a list that is read from its front. A value of another kind than expected is kept in
+// mind and said by done.
+type reply struct {
+	script *script
+	items  []any
+	failed *error // shared with the lists inside
+}
+
+func newReply(sc *script, items []any) *reply { return &reply{sc, items, new(error)} }
+
+func (r *reply) next() any {
+	if len(r.items) == 0 {
+		r.fail("another value", nil)
+		return nil
+	}
+	v := r.items[0]
+	r.items = r.items[1:]
+	return v
+}
+
+func (r *reply) fail(want string, got any) {
+	if *r.failed == nil {
+		*r.failed = fmt.Errorf("%w: script %s returned %T, expected %s", store.ErrCorrupt, r.script.name, got, want)
+	}
+}
+
+// more says that there are values left.
+func (r *reply) more() bool { return len(r.items) > 0 && *r.failed == nil }
+
+// int reads a number, which may be written as a text.
+func (r *reply) int() int64 {
+	switch v := r.next().(type) {
+	case int64:
+		return v
+	case string:
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil {
+			r.fail("a number", v)
+		}
+		return n
+	default:
+		r.fail("a number", v)
+		return 0
+	}
+}
+
+// text reads a text, or bytes.
+func (r *reply) text() string {
+	t, ok := r.maybe()
+	if !ok {
+		r.fail("a text", nil)
+	}
+	return t
+}
+
+// maybe reads a text, or false where Lua has false or nil.
+func (r *reply) maybe() (string, bool) {
+	switch v := r.next().(type) {
+	case nil:
+		return "", false
+	case string:
+		return v, true
+	default:
+		r.fail("a text", v)
+		return "", true
+	}
+}
+
+// list reads a list.
+func (r *reply) list() *reply {
+	v := r.next()
+	l, ok := v.([]any)
+	if !ok {
+		r.fail("a list", v)
+	}
+	return &reply{r.script, l, r.failed}
+}
+
+// done says whether everything was as expected.
+func (r *reply) done() error { return *r.failed }

@@ -1,0 +1,153 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+// watcher is the one subscription of this process, and whom it tells. Scripts publish what they did in the channel of
+// their tag: "q" and a queue's generation, or "l", a log's generation, ":" and the number of a partition. What a process
+// changed itself comes the same way. News that are lost with a connection are made up for by telling of everything.
+type watcher struct {
+	queues atomic.Pointer[func(store.QueueID)]
+	logs   atomic.Pointer[func(store.LogID, uint32)]
+	begin  sync.Once
+	life   context.Context //nolint:containedctx // the subscription lives as long as the store
+	end    context.CancelFunc
+	work   sync.WaitGroup
+}
+
+// patience is how long Watch waits for the subscription to be confirmed.
+const patience = time.Second
+
+// Watch implements [store.Store].
+func (s *Store) Watch(notify func(store.QueueID)) {
+	s.queues.Store(&notify)
+	s.subscribe()
+}
+
+// WatchLogs implements [store.LogAdmin].
+func (s *Store) WatchLogs(notify func(store.LogID, uint32)) {
+	s.logs.Store(&notify)
+	s.subscribe()
+}
+
+// subscribe starts to listen, once, and waits until the server has confirmed it, or for a moment if it does not answer.
+func (s *Store) subscribe() {
+	s.begin.Do(func() {
+		channels := make([]string, tags)
+		for i := range channels {
+			channels[i] = s.news(uint64(i))
+		}
+		confirmed := make(chan struct{})
+		s.work.Go(func() { s.listen(s.client.SSubscribe(s.life, channels...), confirmed) })
+		select {
+		case <-confirmed:
+		case <-time.After(patience):
+		}
+	})
+}
+
+// listen passes on what is published until the store is closed.
+func (s *Store) listen(sub *redis.PubSub, confirmed chan<- struct{}) {
+	defer sub.Close() //nolint:errcheck // nothing is sent over it
+	first := true
+	for message := range orDone(s.life, sub.ChannelWithSubscriptions(redis.WithChannelSize(1000))) {
+		switch m := message.(type) {
+		case *redis.Message:
+			s.tell(m.Payload)
+		case *redis.Subscription: // one for each channel, again after the connection was lost
+			switch {
+			case m.Count < tags:
+			case first:
+				close(confirmed)
+				first = false
+			default:
+				s.tellAll(s.life)
+			}
+		}
+	}
+}
+
+// orDone gives what comes from a channel until it or the context ends.
+func orDone(ctx context.Context, c <-chan any) func(yield func(any) bool) {
+	return func(yield func(any) bool) {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case v, ok := <-c:
+				if !ok || !yield(v) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// tell passes on one announcement.
+func (s *Store) tell(news string) {
+	kind, rest := news[:min(len(news), 1)], news[min(len(news), 1):]
+	generation, partition, _ := strings.Cut(rest, ":")
+	id, err := strconv.ParseUint(generation, 10, 64)
+	switch {
+	case err != nil:
+	case kind == "q":
+		s.tellQueue(store.QueueID(id))
+	case kind == "l":
+		if p, err := strconv.ParseUint(partition, 10, 32); err == nil {
+			s.tellLog(store.LogID(id), uint32(p))
+		}
+	}
+}
+
+func (s *Store) tellQueue(id store.QueueID) {
+	if notify := s.queues.Load(); notify != nil {
+		(*notify)(id)
+	}
+}
+
+func (s *Store) tellLog(id store.LogID, partition uint32) {
+	if notify := s.logs.Load(); notify != nil {
+		(*notify)(id, partition)
+	}
+}
+
+// tellAll announces every queue and every partition: what was published while the connection was lost is not known.
+func (s *Store) tellAll(ctx context.Context) {
+	queues, err := s.enrolled(ctx, 'q', 0, math.MaxInt, "c")
+	for _, id := range queues {
+		s.tellQueue(store.QueueID(id))
+	}
+	logs, err2 := s.enrolled(ctx, 'l', 0, math.MaxInt, "c")
+	for _, id := range logs {
+		n, err := s.partitions(ctx, store.LogID(id))
+		for p := range n {
+			s.tellLog(store.LogID(id), p)
+		}
+		if err != nil {
+			err2 = err
+		}
+	}
+	for _, err := range []error{err, err2} {
+		if err != nil && ctx.Err() == nil {
+			s.o.Warning(fmt.Sprintf("After a lost connection to Redis those who wait could not be told: %v. They will look again by themselves.", err))
+		}
+	}
+}
+
+// stop ends the subscription and waits for it.
+func (s *Store) stop() {
+	s.end()
+	s.work.Wait()
+}
