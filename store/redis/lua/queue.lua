@@ -1,0 +1,104 @@
+-- Chunk: a queue's keys, counters and settings. doc.go says what is kept where.
+-- KEYS[1] to KEYS[22] are the queue's keys, KEYS[23] is the channel for announcements. ARGV[3] is the queue's generation
+-- as it is announced, ARGV[4] the revision that the call was made for, or empty if it is for any.
+-- include: clock
+
+local key = {
+  counters = KEYS[1], messages = KEYS[2], touched = KEYS[3], visits = KEYS[4], by_age = KEYS[5], by_lane = KEYS[6],
+  leases = KEYS[7], delays = KEYS[8], expiring = KEYS[9], dead = KEYS[10], groups = KEYS[11], names = KEYS[12],
+  servable = KEYS[13], spent = KEYS[14], once = KEYS[15], once_ends = KEYS[16], known = KEYS[17], known_ends = KEYS[18],
+  moved_in = KEYS[19], moved_away = KEYS[20], history = KEYS[21], moves = KEYS[22], news = KEYS[23],
+}
+
+local STANDARD, FAIR, FIFO = 0, 1, 2
+local TICK = 128 -- milliseconds
+local SWEEP_LIMIT = 1000 -- what one call does beside what it was asked for
+
+-- Lua writes only 14 digits of a number by itself.
+local function text(n) return string.format('%.0f', n) end
+local function digits(n) return string.format('%016.0f', n) end
+
+local names = {
+  'now', 'next', 'token', 'turns', 'moves', 'bytes', 'leased_bytes', 'dead_bytes', 'ahead', 'ahead_ns', 'work',
+}
+local counters, as_read, settings, revision -- of this queue, from open on
+local now
+
+-- Settings are kept as a map of what is not 0.
+local function unpack_settings(packed)
+  return setmetatable(cmsgpack.unpack(packed), { __index = function() return 0 end })
+end
+
+-- A queue with groups serves them in turn; one with lanes has a line for each group or each level.
+local function has_groups(s) return s.mode ~= STANDARD or s.group_in_flight > 0 or s.group_limited > 0 end
+local function has_lanes(s) return has_groups(s) or s.levels > 1 end
+
+-- open reads counters and settings and sets the time. It returns an error reply if the call cannot be.
+local function open()
+  local values = redis.call('HMGET', key.counters, 'settings', 'revision', unpack(names))
+  if not values[1] then
+    return redis.error_reply('GONE no such queue')
+  end
+  settings, revision = unpack_settings(values[1]), values[2]
+  if ARGV[4] ~= '' and ARGV[4] ~= revision then
+    return redis.error_reply('STALE have revision ' .. revision)
+  end
+  counters, as_read = {}, {}
+  for i, name in ipairs(names) do
+    as_read[name] = values[i + 2]
+    counters[name] = tonumber(values[i + 2]) or values[i + 2]
+  end
+  now = queueTime(counters.now)
+  counters.now = now
+end
+
+-- save_counters writes the counters that changed, with the time.
+local function save_counters()
+  local changes = {}
+  for _, name in ipairs(names) do
+    local v = counters[name]
+    if type(v) == 'number' then v = text(v) end
+    if v ~= as_read[name] then
+      changes[#changes + 1], changes[#changes + 2] = name, v
+      as_read[name] = v
+    end
+  end
+  if #changes > 0 then
+    redis.call('HSET', key.counters, unpack(changes))
+  end
+end
+
+-- announce says that a claim or a send that waits may go on.
+local function announce() redis.call('SPUBLISH', key.news, 'q' .. ARGV[3]) end
+
+-- in_parts calls f with parts of a list that fit on Lua's stack.
+local function in_parts(list, f)
+  for from = 1, #list, 2000 do
+    f(unpack(list, from, math.min(from + 1999, #list)))
+  end
+end
+
+local function tick(at) return math.floor(at / TICK) end
+
+-- expiry is when a message of that age passes retention: up to a tick late, never early.
+local function expiry(avail) return (avail + 1) * TICK + settings.retention end
+
+-- A rate counts time in milliseconds and nanoseconds beyond: spend moves a count on by one delivery.
+local function spend(ahead, ahead_ns, ms, ns)
+  if ahead < now then
+    ahead, ahead_ns = now, 0
+  end
+  ahead, ahead_ns = ahead + ms, ahead_ns + ns
+  if ahead_ns >= 1000000 then
+    ahead, ahead_ns = ahead + 1, ahead_ns - 1000000
+  end
+  return ahead, ahead_ns
+end
+
+-- allowed is when a rate allows the next delivery: when it is no more than a second less the interval ahead.
+local function allowed(ahead, ahead_ns, ms, ns)
+  if ms < 1000 then
+    ahead, ahead_ns = ahead - 1000 + ms, ahead_ns + ns
+  end
+  return ahead + math.ceil(ahead_ns / 1000000)
+end

@@ -1,0 +1,65 @@
+#!lua
+-- Creates a queue or replaces its settings, unless the revision is not above the present one.
+-- KEYS: those of the queue. ARGV: as for every queue, with an empty revision, then
+--   5    the new revision
+--   6…   names and values of the settings that are not 0
+-- Returns {now, 1}.
+-- include: queue_begin
+
+-- Revisions may be larger than what Lua counts exactly.
+local function above(a, b) return #a > #b or #a == #b and a > b end
+
+local function new_settings()
+  local s = {}
+  for i = 6, #ARGV, 2 do
+    s[ARGV[i]] = tonumber(ARGV[i + 1])
+  end
+  return cmsgpack.pack(s)
+end
+
+local function create()
+  now = queueTime('')
+  redis.call('HSET', key.counters, 'settings', new_settings(), 'revision', ARGV[5], 'now', text(now), 'next', '1',
+    'token', '0', 'turns', '0', 'moves', '0', 'bytes', '0', 'leased_bytes', '0', 'dead_bytes', '0', 'ahead', '0', 'ahead_ns', '0', 'work', '')
+end
+
+local function replace(was)
+  local packed = new_settings()
+  settings = unpack_settings(packed)
+  redis.call('HSET', key.counters, 'settings', packed, 'revision', ARGV[5])
+  if settings.history == 0 then
+    redis.call('UNLINK', key.history)
+  else
+    redis.call('LTRIM', key.history, -settings.history, -1)
+  end
+  if
+    has_lanes(was) ~= has_lanes(settings)
+    or has_groups(was) ~= has_groups(settings)
+    or not has_groups(was) and was.levels ~= settings.levels
+  then
+    redis.call('UNLINK', key.groups, key.names, key.servable, key.spent, key.by_lane)
+    groups, unarranged, unsaved = {}, {}, {}
+    counters.work = has_lanes(settings) and 'lay 1' or ''
+  elseif has_groups(settings) then
+    counters.work = 'arrange '
+  end
+  if counters.work ~= '' then
+    relay()
+  end
+  save()
+  redis.call('SPUBLISH', key.news, 'c' .. ARGV[3])
+end
+
+if redis.call('EXISTS', key.counters) == 0 then
+  create()
+else
+  local early = begin() -- what ended before now ended under the old settings
+  if early then
+    return early
+  end
+  if not above(ARGV[5], revision) then
+    return { now, 1 }
+  end
+  replace(settings)
+end
+return { now, 1 }

@@ -1,0 +1,128 @@
+-- Chunk: what time alone changes, and when it does so next.
+-- include: queue_message
+
+-- forget_ended drops what is remembered and has ended, some of it: whoever looks also looks at the time.
+local function forget_ended(table, ends)
+  local list = redis.call('ZRANGEBYSCORE', ends, '-inf', now, 'LIMIT', 0, 100)
+  if #list > 0 then
+    redis.call('ZREM', ends, unpack(list))
+    redis.call('HDEL', table, unpack(list))
+  end
+  return #list > 0
+end
+
+-- each_due calls f with the sequences and times of up to limit members of an index that are due, and counts them.
+local function each_due(index, limit, f)
+  local list = redis.call('ZRANGEBYSCORE', index, '-inf', now, 'WITHSCORES', 'LIMIT', 0, limit)
+  for i = 1, #list, 2 do
+    f(list[i], tonumber(list[i + 1]))
+  end
+  return #list / 2
+end
+
+local function end_lease(id, due)
+  local m = record_of(tonumber(id))
+  leave_visit(m, due, RAN_OUT, '')
+  leave(m)
+  if used_up(m) and settings.lazy == 0 then
+    set_dead(m)
+  else
+    set_ready(m, due)
+  end
+end
+
+local function end_delay(id, due)
+  local m = record_of(tonumber(id))
+  leave(m)
+  set_ready(m, due)
+end
+
+-- pass carries out what time has made due, up to a limit. It returns how much it did.
+local function pass(limit)
+  local done = each_due(key.leases, limit, end_lease)
+  done = done + each_due(key.delays, limit - done, end_delay)
+  if settings.group_limited > 0 then
+    done = done + each_due(key.spent, limit - done, note_group)
+  end
+  arrange_all()
+  return done
+end
+
+-- eldest is the ready message that first became available, and its tick; nil when there is none.
+local function eldest()
+  local first = redis.call('ZRANGE', key.by_age, 0, 0, 'WITHSCORES')
+  return tonumber(first[1]), tonumber(first[2])
+end
+
+local function leased_count() return redis.call('ZCARD', key.leases) end
+
+-- full says whether the queue has as many leases as it may.
+local function full() return settings.max_in_flight > 0 and leased_count() >= settings.max_in_flight end
+
+-- offers says whether there is a message to choose, limits of the whole queue apart.
+local function offers()
+  if has_groups(settings) then
+    arrange_all()
+    return redis.call('ZCARD', key.servable) > 0
+  end
+  return redis.call('ZCARD', key.by_age) > 0
+end
+
+-- rate_allows is when the queue's rate allows the next delivery.
+local function rate_allows()
+  return allowed(counters.ahead, counters.ahead_ns, settings.interval, settings.interval_ns)
+end
+
+local function claimable()
+  return offers() and not full() and (settings.limited == 0 or rate_allows() <= now)
+end
+
+-- next_due is when time alone changes the queue; -1 when it does not.
+local function next_due()
+  arrange_all()
+  local due = math.huge
+  local function first(index, after)
+    local score = redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')[2]
+    if score then
+      due = math.min(due, after and after(tonumber(score)) or tonumber(score))
+    end
+  end
+  first(key.leases)
+  first(key.delays)
+  first(key.expiring)
+  if settings.retains > 0 then
+    first(key.by_age, expiry)
+    first(key.dead, expiry)
+  end
+  if settings.group_limited > 0 then
+    first(key.spent)
+  end
+  if settings.limited > 0 and rate_allows() > now and offers() and not full() then
+    due = math.min(due, rate_allows())
+  end
+  return due == math.huge and -1 or due
+end
+
+-- frees says whether a change that took messages out of their states may let a waiting claim or send go on: messages
+-- became ready, a group or a limit let go of some, or a bounded queue has room.
+local function frees(released)
+  if released or settings.max_messages > 0 or settings.max_bytes > 0 then
+    return true
+  end
+  return (has_lanes(settings) or settings.max_in_flight > 0) and claimable()
+end
+
+-- late says what becomes of a ready message: it is gone past its retention, and gone or dead past its time to live.
+local function late(m)
+  if settings.retains > 0 and expiry(m.avail) <= now then
+    return 'gone'
+  end
+  if m.expires > 0 and m.expires <= now then
+    return settings.expired_dead > 0 and 'lapsed' or 'gone'
+  end
+end
+
+local function save()
+  save_groups()
+  save_counters()
+end

@@ -1,0 +1,79 @@
+-- Chunk: moves under way, as the two queues note them. A move's id is "<source generation>:<number>".
+-- include: queue_message
+
+local OUT, IN = 'o', 'i' -- what goes before an id in the key of moves, in the source and in the target
+
+-- An intent is what the source knows: target, when begun, label, 1 if the content is replaced, by what size and body, and
+-- sequences.
+local function pack_intent(target, label, replaced, size, body, seqs)
+  return cmsgpack.pack({ target, now, label, replaced, size, body, seqs })
+end
+
+local function find_intent(id)
+  local packed = redis.call('HGET', key.moves, OUT .. id)
+  if packed then
+    local f = cmsgpack.unpack(packed)
+    return { target = f[1], begun = f[2], label = f[3], replaced = f[4], size = f[5], body = f[6], seqs = f[7] }
+  end
+end
+
+-- each_moving calls f with the messages of an intent.
+local function each_moving(intent, f)
+  for _, seq in ipairs(intent.seqs) do
+    local m = record_of(seq)
+    if m and m.state == MOVING then
+      f(m)
+    end
+  end
+end
+
+-- show_intent says what the target needs: target, label, 1 if replaced, size and body, messages. Of each what a receiver
+-- would see, then why it was last given back and 1 if it was dead.
+local function show_intent(intent)
+  local list = {}
+  each_moving(intent, function(m)
+    local v = shown(m)
+    v[#v + 1], v[#v + 2] = m.reason, m.was == DEAD and 1 or 0
+    list[#list + 1] = v
+  end)
+  return { intent.target, intent.label, intent.replaced, intent.size, intent.body, list }
+end
+
+-- moves_out lists the ids of moves that go out and began no later than some milliseconds ago.
+local function moves_out(patience)
+  local ids = {}
+  for _, field in ipairs(redis.call('HKEYS', key.moves)) do
+    local id = string.sub(field, 2)
+    if string.sub(field, 1, 1) == OUT and find_intent(id).begun + patience <= now then
+      ids[#ids + 1] = id
+    end
+  end
+  return ids
+end
+
+-- moves_in lists the ids of moves that came in no later than some milliseconds ago and were not forgotten.
+local function moves_in(patience)
+  local ids = {}
+  local list = redis.call('HGETALL', key.moves)
+  for i = 1, #list, 2 do
+    if string.sub(list[i], 1, 1) == IN and tonumber(list[i + 1]) + patience <= now then
+      ids[#ids + 1] = string.sub(list[i], 2)
+    end
+  end
+  return ids
+end
+
+-- note_moved_away adds a sequence to the spans of those that were moved away.
+local function note_moved_away(seq)
+  local first, last = seq, seq
+  local before = redis.call('ZRANGEBYSCORE', key.moved_away, seq - 1, seq - 1)[1]
+  if before then
+    first = tonumber(before)
+  end
+  local next_last = redis.call('ZSCORE', key.moved_away, digits(seq + 1))
+  if next_last then
+    last = tonumber(next_last)
+    redis.call('ZREM', key.moved_away, digits(seq + 1))
+  end
+  redis.call('ZADD', key.moved_away, last, digits(first))
+end

@@ -1,0 +1,25 @@
+#!lua flags=allow-oom
+-- Changes up to 1,000 messages that are selected.
+-- KEYS: those of the queue. ARGV: as for every queue, then
+--   5…7  target, after (ms), reason
+--   8…   the selection, see queue_select.lua
+-- Returns {now, 1, next due, where to go on or 0, an outcome for each message}.
+-- include: queue_change
+-- include: queue_select
+
+local early = begin()
+if early then
+  return early
+end
+local target, due = tonumber(ARGV[5]), now + tonumber(ARGV[6])
+local list, next = choose(read_selection(8), SWEEP_LIMIT)
+local outcomes = {}
+for _, m in ipairs(list) do
+  local c = { target = target, wanted = target, due = due, reason = ARGV[7] }
+  outcomes[#outcomes + 1] = settle_any(m, c, true)
+end
+local reply = { now, 1, finish(), next }
+for _, outcome in ipairs(outcomes) do
+  reply[#reply + 1] = outcome
+end
+return reply

@@ -1,0 +1,15 @@
+#!lua flags=allow-oom
+-- Counts the messages of a queue.
+-- KEYS: those of the queue. ARGV: as for every queue, with an empty revision.
+-- Returns {now, 1, ready, leased, delayed, dead, bytes, tick of the oldest ready one or -1, revision, next due}.
+-- include: queue_begin
+
+local early = begin()
+if early then
+  return early
+end
+local _, oldest = eldest()
+return {
+  now, 1, redis.call('ZCARD', key.by_age), leased_count(), redis.call('ZCARD', key.delays), redis.call('ZCARD', key.dead),
+  counters.bytes, oldest or -1, revision, next_due(),
+}

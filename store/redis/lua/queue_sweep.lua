@@ -1,0 +1,56 @@
+#!lua flags=allow-oom
+-- Removes messages past retention or their time to live, or makes the latter dead, up to 1,000.
+-- KEYS: those of the queue. ARGV: as for every queue, with an empty revision.
+-- Returns {now, 1, expired, lapsed, ready, dead, next due, ids of moves that went out and stand still, the same of moves that
+-- came in}.
+-- include: queue_begin
+-- include: queue_moves
+
+local PATIENCE = 5000 -- milliseconds after which a move that is not concluded stands still
+
+-- aged is a ready or dead message past retention; nil when there is none.
+local function aged()
+  if settings.retains == 0 then
+    return nil
+  end
+  local dead = redis.call('ZRANGE', key.dead, 0, 0, 'WITHSCORES')
+  if dead[1] and expiry(tonumber(dead[2])) <= now then
+    return tonumber(dead[1])
+  end
+  local seq, avail = eldest()
+  return seq and expiry(avail) <= now and seq or nil
+end
+
+local early = begin()
+if early then
+  return early
+end
+local expired, lapsed = 0, 0
+while expired < SWEEP_LIMIT do
+  local seq = aged()
+  if not seq then
+    break
+  end
+  erase(find(seq), AGED)
+  expired = expired + 1
+end
+while expired + lapsed < SWEEP_LIMIT do
+  local id = redis.call('ZRANGEBYSCORE', key.expiring, '-inf', now, 'LIMIT', 0, 1)[1]
+  if not id then
+    break
+  end
+  local m = find(tonumber(id))
+  if settings.expired_dead > 0 then
+    lapse(m)
+    lapsed = lapsed + 1
+  else
+    erase(m, AGED)
+    expired = expired + 1
+  end
+end
+local due = next_due()
+if expired + lapsed > 0 then
+  save()
+end
+return { now, 1, expired, lapsed, redis.call('ZCARD', key.by_age), redis.call('ZCARD', key.dead), due, moves_out(PATIENCE),
+  moves_in(PATIENCE) }

@@ -1,0 +1,124 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+// queueKeys are the last letters of the keys of a queue, in the order of KEYS in lua/queue.lua.
+var queueKeys = []string{
+	"c", "s", "t", "v", "a", "r", "l", "d", "x", "z", "g", "n", "w", "y", "o", "p", "u", "e", "m", "f", "h", "j",
+}
+
+// tickMillis is the resolution of a message's age.
+const tickMillis = int64(store.Tick / time.Millisecond)
+
+// lastSeq is above every sequence and exact as a double: what is above it stands for the same nothing.
+const lastSeq = store.Seq(1) << 53
+
+// queueCall says what goes before the arguments of every script of a queue.
+type queueCall struct {
+	id store.QueueID
+	// revision is that of the settings that the call was made for; 0 for any.
+	revision uint64
+}
+
+// Statuses in the reply of a queue's script, after the time.
+const (
+	// again: a bounded part was done of what had to come first.
+	again = 0
+	done  = 1
+)
+
+// queue runs a script of a queue until it has carried the call out: each try does a bounded part of what time has made due.
+// What it returns begins after the status.
+func (s *Store) queue(ctx context.Context, sc *script, c queueCall, args ...any) (*reply, int64, error) {
+	keys := append(s.keys('q', uint64(c.id), queueKeys...), s.news(uint64(c.id)))
+	revision := ""
+	if c.revision > 0 {
+		revision = decimal(c.revision)
+	}
+	args = append([]any{decimal(uint64(c.id)), revision}, args...)
+	for {
+		r, now, err := s.timed(ctx, sc, keys, args...)
+		if err != nil {
+			return nil, 0, fmt.Errorf("%s %d: %w", sc.name, c.id, err)
+		}
+		switch status := r.int(); status {
+		case done:
+			return r, now, nil
+		case again:
+		default:
+			return nil, 0, fmt.Errorf("%w: script %s returned status %d", store.ErrCorrupt, sc.name, status)
+		}
+	}
+}
+
+// revised is a call for the settings of a revision. There is no revision 0.
+func revised(id store.QueueID, revision uint64) (queueCall, error) {
+	if revision == 0 {
+		return queueCall{}, fmt.Errorf("revision 0 of queue %d: %w", id, store.ErrStaleConfig)
+	}
+	return queueCall{id, revision}, nil
+}
+
+// uint reads a number of 64 bits, which scripts keep as text.
+func (r *reply) uint() uint64 {
+	t := r.text()
+	n, err := strconv.ParseUint(t, 10, 64)
+	if err != nil {
+		r.fail("a number", t)
+	}
+	return n
+}
+
+// flag is how scripts are told yes or no.
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// exact is a sequence as scripts can count.
+func exact(seq store.Seq) uint64 { return uint64(min(seq, lastSeq)) }
+
+// keyText is a key for what is remembered, empty if it is zero.
+func keyText(key [16]byte) string {
+	if key == ([16]byte{}) {
+		return ""
+	}
+	return string(key[:])
+}
+
+// wallMillis is a time in milliseconds, rounded up; 0 if it is zero.
+func wallMillis(at time.Time) int64 {
+	if at.IsZero() {
+		return 0
+	}
+	ms := at.UnixMilli()
+	if at.After(time.UnixMilli(ms)) {
+		ms++
+	}
+	return ms
+}
+
+// tickTime is when a tick begins, for people; zero for tick 0, which stands for never.
+func tickTime(tick int64) time.Time {
+	if tick == 0 {
+		return time.Time{}
+	}
+	return instantOf(tick * tickMillis)
+}
+
+// momentOf is an instant that may be 0 for none.
+func momentOf(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return instantOf(ms)
+}

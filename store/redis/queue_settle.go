@@ -1,0 +1,72 @@
+package redis
+
+import (
+	"context"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+var (
+	queueSettle         = newScript("queue_settle")
+	queueSettleSelected = newScript("queue_settle_selected")
+)
+
+// Settle implements [store.Queues].
+func (s *Store) Settle(ctx context.Context, p store.SettleParams) (store.SettleResult, error) {
+	c, err := revised(p.Queue, p.Revision)
+	if err != nil {
+		return store.SettleResult{}, err
+	}
+	sc, args := queueSettle, settleArgs(p)
+	if p.Select != nil {
+		sc = queueSettleSelected
+		args = append([]any{uint8(p.Each.Target), millis(max(p.Each.After, 0)), p.Each.Reason}, selectionArgs(p.Select)...)
+	}
+	r, now, err := s.queue(ctx, sc, c, args...)
+	if err != nil {
+		return store.SettleResult{}, err
+	}
+	res := store.SettleResult{NextDue: until(now, r.int())}
+	if p.Select != nil {
+		res.Next = store.Seq(r.int())
+	}
+	for r.more() {
+		res.Outcomes = append(res.Outcomes, store.Outcome(r.int()))
+	}
+	return res, r.done()
+}
+
+func settleArgs(p store.SettleParams) []any {
+	args := make([]any, 0, 1+6*len(p.Items))
+	args = append(args, flag(p.Strict))
+	for i := range p.Items {
+		item := &p.Items[i]
+		token := ""
+		if item.Token != store.AnyToken {
+			token = decimal(uint64(min(item.Token, store.Token(lastSeq))))
+		}
+		args = append(args, exact(item.Seq), token, uint8(item.Target), millis(max(item.After, 0)), flag(item.Uncount), item.Reason)
+	}
+	return args
+}
+
+// selectionArgs are a selection as lua/queue_select.lua reads it.
+func selectionArgs(sel *store.Selection) []any {
+	group, before, count := "", any(""), any("")
+	if sel.Group != nil {
+		group = *sel.Group
+	}
+	if !sel.AvailableBefore.IsZero() {
+		before = wallMillis(sel.AvailableBefore)
+	}
+	if sel.Seqs != nil {
+		count = len(sel.Seqs)
+	}
+	args := []any{
+		uint8(sel.States), flag(sel.Group != nil), group, sel.Consumer, before, exact(sel.From), exact(sel.UpTo), count,
+	}
+	for _, seq := range sel.Seqs {
+		args = append(args, exact(seq))
+	}
+	return args
+}
