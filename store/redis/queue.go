@@ -20,11 +20,11 @@ const tickMillis = int64(store.Tick / time.Millisecond)
 // lastSeq is above every sequence and exact as a double: what is above it stands for the same nothing.
 const lastSeq = store.Seq(1) << 53
 
-// queueCall says what goes before the arguments of every script of a queue.
+// queueCall says what goes before the arguments of every script of a queue: which queue, and the revision of the settings
+// that the call was made for, empty for any.
 type queueCall struct {
-	id store.QueueID
-	// revision is that of the settings that the call was made for; 0 for any.
-	revision uint64
+	id       store.QueueID
+	revision string
 }
 
 // Statuses in the reply of a queue's script, after the time.
@@ -38,11 +38,7 @@ const (
 // What it returns begins after the status.
 func (s *Store) queue(ctx context.Context, sc *script, c queueCall, args ...any) (*reply, int64, error) {
 	keys := append(s.keys('q', uint64(c.id), queueKeys...), s.news(uint64(c.id)))
-	revision := ""
-	if c.revision > 0 {
-		revision = decimal(c.revision)
-	}
-	args = append([]any{decimal(uint64(c.id)), revision}, args...)
+	args = append([]any{decimal(uint64(c.id)), c.revision}, args...)
 	for {
 		r, now, err := s.timed(ctx, sc, keys, args...)
 		if err != nil {
@@ -58,13 +54,8 @@ func (s *Store) queue(ctx context.Context, sc *script, c queueCall, args ...any)
 	}
 }
 
-// revised is a call for the settings of a revision. There is no revision 0.
-func revised(id store.QueueID, revision uint64) (queueCall, error) {
-	if revision == 0 {
-		return queueCall{}, fmt.Errorf("revision 0 of queue %d: %w", id, store.ErrStaleConfig)
-	}
-	return queueCall{id, revision}, nil
-}
+// revised is a call for the settings of a revision.
+func revised(id store.QueueID, revision uint64) queueCall { return queueCall{id, decimal(revision)} }
 
 // uint reads a number of 64 bits, which scripts keep as text.
 func (r *reply) uint() uint64 {

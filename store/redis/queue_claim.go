@@ -10,11 +10,7 @@ var queueClaim = newScript("queue_claim")
 
 // Claim implements [store.Queues].
 func (s *Store) Claim(ctx context.Context, p store.ClaimParams) (store.ClaimResult, error) {
-	c, err := revised(p.Queue, p.Revision)
-	if err != nil {
-		return store.ClaimResult{}, err
-	}
-	r, now, err := s.queue(ctx, queueClaim, c,
+	r, now, err := s.queue(ctx, queueClaim, revised(p.Queue, p.Revision),
 		p.Max, p.MaxBytes, millis(max(p.Visibility, 0)), p.Consumer, keyText(p.Attempt), millis(max(p.AttemptWindow, 0)))
 	if err != nil {
 		return store.ClaimResult{}, err

@@ -10,11 +10,7 @@ var queueSend = newScript("queue_send")
 
 // Send implements [store.Queues].
 func (s *Store) Send(ctx context.Context, p store.SendParams) (store.SendResult, error) {
-	c, err := revised(p.Queue, p.Revision)
-	if err != nil {
-		return store.SendResult{}, err
-	}
-	r, now, err := s.queue(ctx, queueSend, c, sendArgs(p)...)
+	r, now, err := s.queue(ctx, queueSend, revised(p.Queue, p.Revision), sendArgs(p)...)
 	if err != nil {
 		return store.SendResult{}, err
 	}

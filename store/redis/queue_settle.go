@@ -13,16 +13,12 @@ var (
 
 // Settle implements [store.Queues].
 func (s *Store) Settle(ctx context.Context, p store.SettleParams) (store.SettleResult, error) {
-	c, err := revised(p.Queue, p.Revision)
-	if err != nil {
-		return store.SettleResult{}, err
-	}
 	sc, args := queueSettle, settleArgs(p)
 	if p.Select != nil {
 		sc = queueSettleSelected
 		args = append([]any{uint8(p.Each.Target), millis(max(p.Each.After, 0)), p.Each.Reason}, selectionArgs(p.Select)...)
 	}
-	r, now, err := s.queue(ctx, sc, c, args...)
+	r, now, err := s.queue(ctx, sc, revised(p.Queue, p.Revision), args...)
 	if err != nil {
 		return store.SettleResult{}, err
 	}
