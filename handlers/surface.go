@@ -11,6 +11,7 @@ import (
 
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/auth"
+	"github.com/dabba-mq/dabba/handlers/exchange"
 	"github.com/dabba-mq/dabba/handlers/metrics"
 	"github.com/dabba-mq/dabba/handlers/middleware"
 	"github.com/dabba-mq/dabba/handlers/rest"
@@ -50,11 +51,16 @@ type surface struct {
 
 func newSurface(c Config) *surface {
 	s := &surface{router: chi.NewRouter(), count: c.Metrics, scrapes: c.Metrics.Handler()}
+	x := &exchange.Exchange{
+		Bodies:  middleware.NewBudget(maxBodies),
+		Answers: middleware.NewBudget(maxAnswers),
+		Log:     c.Log,
+		Now:     time.Now,
+	}
 	api := rest.Config{
 		Engine:    c.Engine,
 		Log:       c.Log,
-		Bodies:    middleware.NewBudget(maxBodies),
-		Answers:   middleware.NewBudget(maxAnswers),
+		Exchange:  x,
 		Readiness: c.Readiness,
 		Version:   c.Version,
 		Now:       time.Now,

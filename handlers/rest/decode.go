@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/exchange"
 )
 
 var strict = json.JoinOptions(json.RejectUnknownMembers(true), bounded)
@@ -25,12 +26,12 @@ func (a *API) decode(w http.ResponseWriter, r *http.Request, v any) error {
 	if _, err := query(r); err != nil {
 		return err
 	}
-	body, err := a.read(w, r, usual)
+	body, err := a.exchange.Read(w, r, exchange.Usual)
 	if err != nil {
 		return err
 	}
-	defer body.release()
-	return decode(body.bytes, v)
+	defer body.Release()
+	return decode(body.Bytes, v)
 }
 
 // decode reads one JSON object into the struct that v points to. An empty body is an empty object.

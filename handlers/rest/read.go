@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/exchange"
 )
 
 // Read gives records of one partition, from a place of the reader's choice. Nothing is remembered of it.
@@ -38,7 +39,7 @@ func (a *API) Read(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if req.Wait > 0 {
-		unhurriedRead(w)
+		exchange.UnhurriedRead(w)
 	}
 	got, err := a.engine.Read(r.Context(), ref, req)
 	if err != nil {
@@ -48,7 +49,7 @@ func (a *API) Read(w http.ResponseWriter, r *http.Request) error {
 	for i := range got.Records {
 		size += int64(got.Records[i].Size)
 	}
-	release, err := a.holdAnswer(size)
+	release, err := a.exchange.Hold(size)
 	if err != nil {
 		return err
 	}
