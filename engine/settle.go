@@ -13,7 +13,9 @@ type settling struct {
 	verb string
 	n    int
 	// strict refuses leases that have ended. On FIFO queues that is always so.
-	strict  bool
+	strict bool
+	// anyone takes receipts of earlier deliveries, whoever has the message now. On FIFO queues it does nothing.
+	anyone  bool
 	receipt func(i int) string
 	// refused is what the wire says about an item it could not read; nil if it reads all.
 	refused func(i int) *Error
@@ -77,6 +79,9 @@ func (e *Engine) collect(d *settled, c *QueueConfig, b settling) []store.SettleI
 			continue
 		}
 		item.Seq, item.Token = r.seq, r.token
+		if b.anyone && !c.FIFO {
+			item.Token = store.AnyToken
+		}
 		items = append(items, item)
 		d.index = append(d.index, i)
 	}

@@ -16,6 +16,8 @@ var commands = map[string]func(*session, command) string{
 	"create":  (*session).create,
 	"change":  (*session).change,
 	"config":  (*session).config,
+	"notes":   (*session).notes,
+	"times":   (*session).times,
 	"delete":  (*session).delete,
 	"queues":  (*session).queues,
 	"counts":  (*session).counts,
@@ -120,6 +122,8 @@ func (s *session) settings(c command, cfg *engine.QueueConfig) {
 	setString(c, "dedup.scope", &cfg.Dedup.Scope)
 	setString(c, "limits.overflow", &cfg.Limits.Overflow)
 	setString(c, "ack", &cfg.Ack)
+	setString(c, "group_lock", &cfg.GroupLock)
+	setNotes(c, cfg)
 	s.bounds(c, cfg)
 	if _, ok := c.named["retry.max_receives"]; ok {
 		cfg.Retry.MaxReceives = uint32(s.number(c, "retry.max_receives"))
@@ -389,11 +393,14 @@ func (s *session) hangUp(c command) string {
 	return ""
 }
 
-// ack queue receipt….
+// ack queue receipt… [any=yes]: with any those of earlier deliveries, too.
 func (s *session) ack(c command) string {
 	var receipts []string
 	for _, r := range c.words[1:] {
 		receipts = append(receipts, s.receipt(r))
+	}
+	if c.value("any") == "yes" {
+		return results(s.engine.AckAny(s.Context(), s.ref(c), receipts))
 	}
 	return results(s.engine.Ack(s.Context(), s.ref(c), receipts))
 }
