@@ -122,17 +122,17 @@ func TestPlanted(t *testing.T) {
 		},
 		{
 			Name: "two receivers hold one group", File: "store/internal/model/lanes.go",
-			Old: "may := l.ready > 0 && !q.locked(l) &&", New: "may := l.ready > 0 &&",
+			Old: "may := l.ready > 0 && !q.locked(n) &&", New: "may := l.ready > 0 &&",
 			Package: "./store/memory", Run: "TestContract/fifo",
 		},
 		{
 			Name: "a nacked message does not lock its group", File: "store/internal/model/lanes.go",
-			Old: "l.leased+l.backoff > 0", New: "l.leased > 0",
+			Old: "l.leased+l.backoff == 0", New: "l.leased == 0",
 			Package: "./store/memory", Run: "TestContract/fifo",
 		},
 		{
 			Name: "a delayed newcomer locks its group", File: "store/internal/model/lanes.go",
-			Old: "l.leased+l.backoff > 0", New: "l.leased+l.delayed > 0",
+			Old: "l.leased+l.backoff == 0", New: "l.leased+l.delayed == 0",
 			Package: "./store/memory", Run: "TestContract/fifo",
 		},
 		{
