@@ -55,6 +55,7 @@ func Run(t *testing.T, h Harness) {
 		{name: "concurrent", cases: concurrentCases, busy: true},
 		{name: "reopen", cases: reopenCases, reopens: true},
 		{name: "fifo", cases: fifoCases, restful: true},
+		{name: "fifo tail", cases: fifoTailCases, restful: true},
 		{name: "fair", cases: fairCases, restful: true},
 		{name: "priority", cases: priorityCases, restful: true},
 		{name: "dedup", cases: dedupCases, restful: true},

@@ -136,6 +136,26 @@ func TestPlanted(t *testing.T) {
 			Package: "./store/memory", Run: "TestContract/fifo",
 		},
 		{
+			Name: "a claim goes on past what others hold of its group", File: "store/internal/model/claim.go",
+			Old: "if c.limit > 0 && q.first(l) > c.limit {", New: "if c.limit > 0 && q.first(l) < c.limit {",
+			Package: "./store/memory", Run: "TestContract/fifo_tail",
+		},
+		{
+			Name: "a group is locked whose first message is not held", File: "store/internal/model/lanes.go",
+			Old: "return !q.settings.Tail || l.ready == 0 ||", New: "return !q.settings.Tail || l.ready > 0 ||",
+			Package: "./store/memory", Run: "TestContract/fifo_tail",
+		},
+		{
+			Name: "what is behind a held message is given", File: "store/internal/model/lanes.go",
+			Old: "q.first(l) > q.blocker(n).seq", New: "q.first(l) < q.blocker(n).seq",
+			Package: "./store/memory", Run: "TestContract/fifo_tail",
+		},
+		{
+			Name: "a restart forgets what holds up a group", File: "store/internal/model/queue.go",
+			Old: "case leased, backoff:\n\t\tq.hold(n)", New: "case leased, backoff:",
+			Package: "./store/segment", Run: "TestContract/fifo_tail_restarting",
+		},
+		{
 			Name: "a returned message goes behind the fresh ones of its group", File: "store/internal/model/lanes.go",
 			Old: "q.settings.Mode == store.FIFO && s.seq < l.head {", New: "q.settings.Mode == store.FIFO && s.seq > l.head {",
 			Package: "./store/memory", Run: "TestContract/fifo",
