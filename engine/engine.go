@@ -14,7 +14,8 @@ import (
 
 // Options are what an Engine takes from outside. Now and Rand are required.
 type Options struct {
-	// Now is the clock for the waits of receives. It must agree with the process's timers.
+	// Now is the clock for the waits of receives. It must agree with the process's timers, unless it is put forward and the
+	// engine told so: see [Engine.ClockChanged].
 	Now func() time.Time
 	// Wall is the clock by which schedules fire; nil means Now.
 	Wall func() time.Time

@@ -32,6 +32,7 @@ var commands = map[string]func(*session, command) string{
 	"nack":    (*session).nack,
 	"extend":  (*session).extend,
 	"advance": (*session).advanceBy,
+	"jump":    (*session).jumpBy,
 	"restart": (*session).restartEngine,
 	"drain":   (*session).drain,
 
@@ -255,7 +256,7 @@ func (s *session) sendRequest(c command) engine.SendRequest {
 		Group: c.value("group"), DedupID: c.value("dedup"), Priority: s.number(c, "priority"),
 	}
 	if in := s.duration(c, "in"); in != nil {
-		at := time.Now().Add(*in)
+		at := s.now().Add(*in)
 		m.DeliverAt = &at
 	}
 	if attr := c.value("attr"); attr != "" {
@@ -337,7 +338,7 @@ func (s *session) received(got *engine.Received, err error) string {
 			fmt.Fprintf(&out, " sequence=%d", d.Sequence)
 		}
 		if !d.ExpiresAt.IsZero() {
-			fmt.Fprintf(&out, " ends_in=%v", time.Until(d.ExpiresAt).Round(time.Second))
+			fmt.Fprintf(&out, " ends_in=%v", d.ExpiresAt.Sub(s.now()).Round(time.Second))
 		}
 		if d.ContentType != "" {
 			fmt.Fprintf(&out, " type=%s", d.ContentType)
@@ -448,6 +449,16 @@ func (s *session) advanceBy(c command) string {
 		s.Fatal(err)
 	}
 	s.advance(d)
+	return ""
+}
+
+// jump duration: the clock is put forward.
+func (s *session) jumpBy(c command) string {
+	d, err := time.ParseDuration(c.words[0])
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.jump(d)
 	return ""
 }
 

@@ -53,5 +53,5 @@ func (s *session) times(c command) string {
 	if err != nil {
 		return problem(err)
 	}
-	return fmt.Sprintf("created %v ago, changed %v ago", time.Since(q.CreatedAt).Round(time.Second), time.Since(q.ChangedAt).Round(time.Second))
+	return fmt.Sprintf("created %v ago, changed %v ago", s.now().Sub(q.CreatedAt).Round(time.Second), s.now().Sub(q.ChangedAt).Round(time.Second))
 }
