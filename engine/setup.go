@@ -29,6 +29,7 @@ func (s *setup) settings() store.Settings {
 		Lazy:          c.DeadLetter.When == Lazy,
 		Retention:     c.Retention,
 		Mode:          c.mode(),
+		Tail:          c.FIFO && c.GroupLock == GroupLockTail,
 		Levels:        uint8(c.Priorities),
 		DedupWindow:   c.Dedup.Window,
 		MaxMessages:   l.MaxMessages,
