@@ -35,6 +35,8 @@ type Config struct {
 	Readiness *rest.Readiness
 	// Version is shown by /v1/info.
 	Version string
+	// Advance moves the clock of a development server and says what it shows then; nil on all others.
+	Advance func(time.Duration) time.Time
 	// SeparateAdmin says that [NewAdmin] is served elsewhere, so that the public address has no /metrics.
 	SeparateAdmin bool
 }
@@ -64,6 +66,7 @@ func newSurface(c Config) *surface {
 		Readiness: c.Readiness,
 		Version:   c.Version,
 		Now:       time.Now,
+		Advance:   c.Advance,
 	}
 	if c.Verifier != nil {
 		api.Principal = func(r *http.Request) auth.Principal { return auth.From(r.Context()) }

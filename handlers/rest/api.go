@@ -25,6 +25,8 @@ type Config struct {
 	Version string
 	// Now is the clock of deadlines.
 	Now func() time.Time
+	// Advance moves the clock of a development server and says what it shows then; nil on all others.
+	Advance func(time.Duration) time.Time
 	// Principal says who a request comes from; nil means that no keys are configured and everyone may do everything.
 	Principal func(*http.Request) auth.Principal
 }
@@ -37,6 +39,7 @@ type API struct {
 	readiness *Readiness
 	version   string
 	now       func() time.Time
+	advance   func(time.Duration) time.Time
 	principal func(*http.Request) auth.Principal
 }
 
@@ -53,6 +56,7 @@ func New(c Config) *API {
 		readiness: c.Readiness,
 		version:   c.Version,
 		now:       c.Now,
+		advance:   c.Advance,
 		principal: c.Principal,
 	}
 }
