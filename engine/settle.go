@@ -90,10 +90,7 @@ func (e *Engine) collect(d *settled, c *QueueConfig, b settling) []store.SettleI
 
 // refuse marks the items whose outcome is none of those wanted as lost, and counts the others.
 func (d *settled) refuse(wanted ...store.Outcome) (done, lost int) {
-	refusal := errLeaseLost
-	if d.queue.setup.Load().config.FIFO {
-		refusal = errOrderLost
-	}
+	refusal := d.refusal()
 	for i, o := range d.outcomes {
 		if slices.Contains(wanted, o) {
 			done++
@@ -103,6 +100,14 @@ func (d *settled) refuse(wanted ...store.Outcome) (done, lost int) {
 		lost++
 	}
 	return done, lost
+}
+
+// refusal is what those are told who do not hold a message any more.
+func (d *settled) refusal() *Error {
+	if d.queue.setup.Load().config.FIFO {
+		return errOrderLost
+	}
+	return errLeaseLost
 }
 
 func count(outcomes []store.Outcome, of store.Outcome) int {

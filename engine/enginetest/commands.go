@@ -31,6 +31,7 @@ var commands = map[string]func(*session, command) string{
 	"ack":     (*session).ack,
 	"nack":    (*session).nack,
 	"extend":  (*session).extend,
+	"hide":    (*session).hide,
 	"advance": (*session).advanceBy,
 	"jump":    (*session).jumpBy,
 	"restart": (*session).restartEngine,
@@ -425,6 +426,19 @@ func (s *session) extend(c command) string {
 		items = append(items, engine.ExtendItem{Receipt: s.receipt(r), Visibility: *s.duration(c, "visibility")})
 	}
 	return results(s.engine.Extend(s.Context(), s.ref(c), items))
+}
+
+// hide queue receipt… visibility= [within=]: a change of visibility, within 12h of the receive unless it says otherwise.
+func (s *session) hide(c command) string {
+	var items []engine.ExtendItem
+	for _, r := range c.words[1:] {
+		items = append(items, engine.ExtendItem{Receipt: s.receipt(r), Visibility: *s.duration(c, "visibility")})
+	}
+	within := 12 * time.Hour
+	if d := s.duration(c, "within"); d != nil {
+		within = *d
+	}
+	return results(s.engine.ChangeVisibility(s.Context(), s.ref(c), items, within))
 }
 
 func results(all []engine.ItemResult, err error) string {
