@@ -342,6 +342,9 @@ type MoveParams struct {
 	Limit int
 	// Label is kept as Origin.Label, at most 128 bytes.
 	Label string
+	// Renew makes the messages new in Target: without an origin, sent at the time of the move and never delivered. They are
+	// found by their new place only, and Label is not used.
+	Renew bool
 	// Replace, if set, takes the place of the payload and size of the one message that Select chooses by Seqs.
 	Replace *Entry
 }

@@ -67,6 +67,7 @@ func Run(t *testing.T, h Harness) {
 		{name: "select", cases: selectCases, restful: true},
 		{name: "purge", cases: purgeCases, restful: true},
 		{name: "move many", cases: moveManyCases, restful: true},
+		{name: "move renew", cases: moveRenewCases, restful: true},
 		{name: "scan", cases: scanCases, restful: true},
 		{name: "lookup", cases: lookupCases, restful: true},
 		{name: "groups", cases: groupsCases, restful: true},

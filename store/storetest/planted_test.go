@@ -45,6 +45,11 @@ func TestPlanted(t *testing.T) {
 			Package: "./store/memory", Run: "TestContract/move",
 		},
 		{
+			Name: "a renewed message is the one it was", File: "store/internal/model/messages.go",
+			Old: "if !p.Renew {", New: "if p.Limit > 0 {",
+			Package: "./store/memory", Run: "TestContract/move_renew",
+		},
+		{
 			Name: "queue time follows the wall clock back", File: "store/internal/model/clock.go",
 			Old: "c.last = max(c.last, at)", New: "c.last = at",
 			Package: "./store/memory", Run: "TestContract/time",
