@@ -9,6 +9,7 @@
 //   - queue: a named place for messages, see [Ref]. Its generation is one creation of it.
 //   - configuration: what the owner set, see [QueueConfig]; its revision rises with every change, its ETag shows it.
 //   - notes: what a wire keeps with a queue and means nothing here.
+//   - cooling-off time: a while after something was done to a name in which it is not done again.
 //   - message: a body with attributes, see [Message]. Its id stays the same in whatever queue it is.
 //   - ready, leased, delayed, dead: the four states a message can be in, as in package store.
 //   - receive: to lease messages; a delivery is one message leased once, and receives counts them.
@@ -67,8 +68,8 @@
 //
 // # Goroutines
 //
-// The clock never blocks. The janitor does what takes a write: it sweeps due queues and moves dead messages to their
-// dead-letter queue. One like it sweeps topics. The worker performs the tasks, which take turns, and keeps how far they are
+// The clock never blocks. The janitor does what takes a write: it sweeps due queues, moves dead messages to their
+// dead-letter queue, and removes cooling-off times that have ended. One like it sweeps topics. The worker performs the tasks, which take turns, and keeps how far they are
 // in the store, so that they go on after a restart. Another sends what schedules have due, several at a time, each fire
 // time once however many engines share the store. All belong to the [Engine] and are joined by [Engine.Close].
 //

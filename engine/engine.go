@@ -40,6 +40,7 @@ type Engine struct {
 	random  random
 	clock   *clock
 	janitor chores[*queue]
+	cooling cooling
 	// timetable is of the schedules.
 	timetable timetable
 	node      string
@@ -61,6 +62,7 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	e.catalog.init()
 	e.topics.init()
 	e.janitor.init()
+	e.cooling.init()
 	e.tasks.init()
 	wall := o.Wall
 	if wall == nil {

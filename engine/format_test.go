@@ -124,6 +124,25 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 	}
 }
 
+func TestCoolFormat(t *testing.T) {
+	t.Parallel()
+	if got, want := coolKey(Ref{"a/b", "q"}, "purge"), "cool/purge/a%2Fb/q"; got != want {
+		t.Errorf("key: got %s, want %s", got, want)
+	}
+	want := time.Date(2026, 11, 29, 16, 50, 0, 0, time.UTC)
+	for value, refused := range map[string]error{
+		`{"version":1,"until":"2026-11-29T16:50:00Z"}`: nil,
+		`{"version":2,"until":"2026-11-29T16:50:00Z"}`: store.ErrVersion,
+		`{"until":"2026-11-29T16:50:00Z"}`:             store.ErrVersion,
+		`{"version":1,"until":5}`:                      store.ErrCorrupt,
+	} {
+		got, err := decodeCool(store.Pair{Key: "cool/purge/t/q", Value: []byte(value)})
+		if !errors.Is(err, refused) || err == nil && !got.Equal(want) {
+			t.Errorf("cooling-off time %s: got %v, %v, want %v", value, got, err, refused)
+		}
+	}
+}
+
 func TestOpenRefusesWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	for key, value := range map[string]string{

@@ -60,6 +60,9 @@ var commands = map[string]func(*session, command) string{
 	"dead-letter-group": (*session).deadLetterGroup,
 	"purge-group":       (*session).purgeGroup,
 
+	"cool":    (*session).cool,
+	"cooling": (*session).isCooling,
+
 	"redrive": (*session).redrive,
 	"task":    (*session).task,
 	"tasks":   (*session).listTasks,
