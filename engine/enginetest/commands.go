@@ -20,6 +20,8 @@ var commands = map[string]func(*session, command) string{
 	"times":   (*session).times,
 	"delete":  (*session).delete,
 	"queues":  (*session).queues,
+	"names":   (*session).names,
+	"feeders": (*session).feeders,
 	"counts":  (*session).counts,
 	"send":    (*session).send,
 	"sending": (*session).sending,
