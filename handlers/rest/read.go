@@ -9,6 +9,7 @@ import (
 
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/exchange"
+	"github.com/dabba-mq/dabba/handlers/jsonwire"
 )
 
 // Read gives records of one partition, from a place of the reader's choice. Nothing is remembered of it.
@@ -156,23 +157,23 @@ func appendRecord(b []byte, partition uint32, r *engine.ReadRecord) []byte {
 	if r.Key == nil {
 		b = append(b, "null"...)
 	} else {
-		b = appendString(b, r.Key)
+		b = jsonwire.AppendString(b, r.Key)
 	}
 	switch {
 	case r.Value == nil:
 		b = append(b, `,"value":null`...)
 	case utf8.Valid(r.Value):
-		b = appendString(append(b, `,"value":`...), r.Value)
+		b = jsonwire.AppendString(append(b, `,"value":`...), r.Value)
 	default:
-		b = appendBase64(append(b, `,"value_base64":`...), r.Value)
+		b = jsonwire.AppendBase64(append(b, `,"value_base64":`...), r.Value)
 	}
 	if r.ContentType != "" {
-		b = appendString(append(b, `,"content_type":`...), r.ContentType)
+		b = jsonwire.AppendString(append(b, `,"content_type":`...), r.ContentType)
 	}
 	b = appendAttributes(append(b, `,"headers":`...), r.Headers)
 	b = appendTime(append(b, `,"timestamp":`...), r.Timestamp)
 	if r.TraceParent != "" {
-		b = appendString(append(b, `,"traceparent":`...), r.TraceParent)
+		b = jsonwire.AppendString(append(b, `,"traceparent":`...), r.TraceParent)
 	}
 	return append(b, '}')
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/exchange"
+	"github.com/dabba-mq/dabba/handlers/jsonwire"
 )
 
 // Receive leases messages, waiting for the first if asked to. What a client hung up on is given back uncounted.
@@ -183,26 +184,26 @@ func writeReceived(w http.ResponseWriter, got *engine.Received) error {
 
 func appendMessage(b []byte, d *engine.Delivery) []byte {
 	b = appendID(append(b, `{"id":`...), d.ID)
-	b = appendString(append(b, `,"receipt":`...), d.Receipt)
+	b = jsonwire.AppendString(append(b, `,"receipt":`...), d.Receipt)
 	if utf8.Valid(d.Body) {
-		b = appendString(append(b, `,"body":`...), d.Body)
+		b = jsonwire.AppendString(append(b, `,"body":`...), d.Body)
 	} else {
-		b = appendBase64(append(b, `,"body_base64":`...), d.Body)
+		b = jsonwire.AppendBase64(append(b, `,"body_base64":`...), d.Body)
 	}
 	if d.ContentType != "" {
-		b = appendString(append(b, `,"content_type":`...), d.ContentType)
+		b = jsonwire.AppendString(append(b, `,"content_type":`...), d.ContentType)
 	}
 	b = appendAttributes(append(b, `,"attributes":`...), d.Attributes)
 	b = appendUint(append(b, `,"receives":`...), uint64(d.Receives))
 	b = appendTime(append(b, `,"sent_at":`...), d.SentAt)
 	if d.TraceParent != "" {
-		b = appendString(append(b, `,"traceparent":`...), d.TraceParent)
+		b = jsonwire.AppendString(append(b, `,"traceparent":`...), d.TraceParent)
 	}
 	if d.Group != "" {
-		b = appendString(append(b, `,"group":`...), d.Group)
+		b = jsonwire.AppendString(append(b, `,"group":`...), d.Group)
 	}
 	if d.DedupID != "" {
-		b = appendString(append(b, `,"dedup_id":`...), d.DedupID)
+		b = jsonwire.AppendString(append(b, `,"dedup_id":`...), d.DedupID)
 	}
 	if d.Priority > 0 {
 		b = appendUint(append(b, `,"priority":`...), uint64(d.Priority))
@@ -217,9 +218,9 @@ func appendMessage(b []byte, d *engine.Delivery) []byte {
 	b = appendTime(append(b, `,"expires_at":`...), d.Lease.ExpiresAt)
 	b = append(b, '}')
 	if o := d.Origin; o != nil {
-		b = appendString(append(b, `,"origin":{"queue":`...), o.Queue)
+		b = jsonwire.AppendString(append(b, `,"origin":{"queue":`...), o.Queue)
 		if o.Reason != "" {
-			b = appendString(append(b, `,"reason":`...), o.Reason)
+			b = jsonwire.AppendString(append(b, `,"reason":`...), o.Reason)
 		}
 		b = appendUint(append(b, `,"receives":`...), uint64(o.Receives))
 		b = appendTime(append(b, `,"moved_at":`...), o.MovedAt)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/exchange"
+	"github.com/dabba-mq/dabba/handlers/jsonwire"
 )
 
 // ReceiveManyRequest says which queues to lease messages of, and how many together.
@@ -195,7 +196,7 @@ func writeReceivedMany(w http.ResponseWriter, parts []*engine.Received) error {
 			}
 			first = false
 			b = appendMessage(b, &part.Messages[i])
-			b = appendString(append(b[:len(b)-1], `,"queue":`...), part.Ref().Name) // in the place of its brace
+			b = jsonwire.AppendString(append(b[:len(b)-1], `,"queue":`...), part.Ref().Name) // in the place of its brace
 			b = append(b, '}')
 			part.Messages[i].Body = nil // not twice in memory while a slow client reads
 		}

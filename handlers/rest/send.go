@@ -10,6 +10,7 @@ import (
 
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/exchange"
+	"github.com/dabba-mq/dabba/handlers/jsonwire"
 )
 
 // Send appends one message or many to a queue. An answer means that they are durable.
@@ -239,10 +240,10 @@ func appendID(b []byte, id engine.MessageID) []byte {
 
 // appendItemError appends the member that says why an item was refused.
 func appendItemError(b []byte, err *engine.Error) []byte {
-	b = appendString(append(b, `"error":{"code":`...), string(err.Code))
-	b = appendString(append(b, `,"detail":`...), err.Detail)
+	b = jsonwire.AppendString(append(b, `"error":{"code":`...), string(err.Code))
+	b = jsonwire.AppendString(append(b, `,"detail":`...), err.Detail)
 	if err.Field != "" {
-		b = appendString(append(b, `,"field":`...), err.Field)
+		b = jsonwire.AppendString(append(b, `,"field":`...), err.Field)
 	}
 	return append(b, '}')
 }
