@@ -26,8 +26,12 @@ type kind struct {
 	code, shape string
 }
 
-// prefix is that of most codes.
-const prefix = "AWS.SimpleQueueService."
+const (
+	// prefix is that of most codes.
+	prefix = "AWS.SimpleQueueService."
+	// common begins the shapes that are not of SQS itself; the protocol adds the namespace of those that are.
+	common = "com.amazon.coral.service#"
+)
 
 // The table of faults: all that the wire answers with.
 var (
@@ -56,12 +60,13 @@ var (
 	resourceNotFound       = &kind{http.StatusNotFound, "ResourceNotFoundException", "ResourceNotFoundException"}
 
 	// These are not of SQS but of what stands before every service of AWS.
-	accessDenied         = &kind{http.StatusForbidden, "AccessDenied", "AccessDeniedException"}
-	internalFailure      = &kind{http.StatusInternalServerError, "InternalFailure", "InternalFailure"}
-	invalidAction        = &kind{http.StatusBadRequest, "InvalidAction", "UnknownOperationException"}
-	malformedRequest     = &kind{http.StatusBadRequest, "MalformedInput", "SerializationException"}
-	requestEntityTooLong = &kind{http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", "RequestEntityTooLarge"}
-	serviceUnavailable   = &kind{http.StatusServiceUnavailable, "ServiceUnavailable", "ServiceUnavailable"}
+	accessDenied         = &kind{http.StatusForbidden, "AccessDenied", common + "AccessDeniedException"}
+	internalFailure      = &kind{http.StatusInternalServerError, "InternalFailure", common + "InternalFailure"}
+	invalidAction        = &kind{http.StatusBadRequest, "InvalidAction", common + "UnknownOperationException"}
+	malformedRequest     = &kind{http.StatusBadRequest, "MalformedInput", common + "SerializationException"}
+	requestEntityTooLong = &kind{http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", common + "RequestEntityTooLarge"}
+	serviceUnavailable   = &kind{http.StatusServiceUnavailable, "ServiceUnavailable", common + "ServiceUnavailable"}
+	unknownOperation     = &kind{http.StatusNotFound, "UnknownOperation", common + "UnknownOperationException"}
 )
 
 // is makes a fault of the kind.
