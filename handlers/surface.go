@@ -31,6 +31,8 @@ type Config struct {
 	Log     *slog.Logger
 	// Verifier checks tokens; nil means that no keys are configured and everyone may do everything.
 	Verifier *auth.Verifier
+	// AccessKeys are those of clients that sign their requests; nil for none. A Config with some has a Verifier, too.
+	AccessKeys *auth.AccessKeys
 	// Readiness is shared with [Shutdown].
 	Readiness *rest.Readiness
 	// Version is shown by /v1/info.
