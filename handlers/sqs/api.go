@@ -3,6 +3,7 @@ package sqs
 import (
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/dabba-mq/dabba/engine"
@@ -37,6 +38,8 @@ type Config struct {
 // API serves the wire. It is safe for concurrent use.
 type API struct {
 	Config
+	// starting has the queues, by their [engine.Ref], of which a move task is just being started.
+	starting sync.Map
 }
 
 // New returns the wire's handler.
