@@ -10,8 +10,18 @@ import (
 // still removed, unless someone else holds it by now; on a FIFO queue that is refused, since the next message of its
 // group may be under way.
 func (e *Engine) Ack(ctx context.Context, ref Ref, receipts []string) ([]ItemResult, error) {
+	return e.ack(ctx, ref, receipts, false)
+}
+
+// AckAny is [Engine.Ack] that takes receipts of earlier deliveries, too: the message is removed whoever holds it by now,
+// and also if it is ready again, is delayed or is dead. On a FIFO queue it is Ack.
+func (e *Engine) AckAny(ctx context.Context, ref Ref, receipts []string) ([]ItemResult, error) {
+	return e.ack(ctx, ref, receipts, true)
+}
+
+func (e *Engine) ack(ctx context.Context, ref Ref, receipts []string, anyone bool) ([]ItemResult, error) {
 	d, err := e.settle(ctx, ref, settling{
-		verb: "ack", n: len(receipts),
+		verb: "ack", n: len(receipts), anyone: anyone,
 		receipt: func(i int) string { return receipts[i] },
 		item: func(*QueueConfig, int, receipt) (store.SettleItem, *Error) {
 			return store.SettleItem{Target: store.Done}, nil

@@ -131,7 +131,7 @@ func (c *catalog) feeds(q *queue, was, is string) {
 
 // install makes a record what the name means from now on. The caller has the name's turn, or is alone.
 func (e *Engine) install(ref Ref, r record) *queue {
-	next := &setup{config: r.config, pause: r.pause, revision: r.revision}
+	next := r.setup()
 	q, known := e.catalog.byName(ref)
 	if known && q.id != r.id {
 		e.uninstall(q)

@@ -77,10 +77,15 @@ func (c *clock) soonest(a *alarm, at moment) {
 	first := c.alarms[0] == a
 	c.mu.Unlock()
 	if first {
-		select {
-		case c.poke <- struct{}{}:
-		default:
-		}
+		c.look()
+	}
+}
+
+// look has run look at the time and at the alarms again.
+func (c *clock) look() {
+	select {
+	case c.poke <- struct{}{}:
+	default:
 	}
 }
 

@@ -80,6 +80,9 @@ func (e *Engine) tryReplace(ctx context.Context, ref Ref, was *record, only Cond
 		return err
 	}
 	if was == nil || !reflect.DeepEqual(was.config, r.config) || !was.pause.equal(r.pause) {
+		if r.changedAt = e.wall(); was == nil {
+			r.createdAt = r.changedAt
+		}
 		if r.revision, err = e.putRecord(ctx, ref, r); err != nil {
 			return err
 		}
@@ -94,7 +97,7 @@ func (e *Engine) nextRecord(ref Ref, was *record, next func(*QueueConfig) (Queue
 	if was != nil {
 		c := was.config.clone()
 		present = &c
-		r.id, r.pause, r.revision = was.id, was.pause, was.revision
+		r = *was
 	}
 	cfg, err := next(present)
 	if err != nil {
@@ -111,6 +114,9 @@ func (e *Engine) nextRecord(ref Ref, was *record, next func(*QueueConfig) (Queue
 		if err := e.mayFeed(ref, &cfg.DeadLetter); err != nil {
 			return record{}, err
 		}
+	}
+	if cfg.Notes == nil && present != nil {
+		cfg.Notes = present.Notes
 	}
 	r.config = cfg.clone()
 	if was == nil {
@@ -150,12 +156,16 @@ func (e *Engine) putRecord(ctx context.Context, ref Ref, r record) (store.Revisi
 	return rev, nil
 }
 
-// clone shares no memory with c. No tags are nil, so that equal configurations compare equal.
+// clone shares no memory with c. No tags and no notes are nil, so that equal configurations compare equal.
 func (c *QueueConfig) clone() QueueConfig {
 	n := *c
 	n.Tags = nil
 	if len(c.Tags) > 0 {
 		n.Tags = maps.Clone(c.Tags)
+	}
+	n.Notes = nil
+	if len(c.Notes) > 0 {
+		n.Notes = maps.Clone(c.Notes)
 	}
 	n.DeadLetter.AllowFrom = slices.Clone(c.DeadLetter.AllowFrom)
 	return n

@@ -65,8 +65,7 @@ func (e *Engine) fence(ctx context.Context, q *queue, r *record) error {
 		return fromStore(err)
 	}
 	r.revision = rev
-	fenced := setup{config: r.config, pause: r.pause, revision: rev}
-	if err := e.store.Configure(ctx, q.id, fenced.settings()); err != nil {
+	if err := e.store.Configure(ctx, q.id, r.setup().settings()); err != nil {
 		return fromStore(fmt.Errorf("fence %s: %w", q.ref, err))
 	}
 	return nil

@@ -8,6 +8,8 @@
 //   - tenant: a namespace; queues of different tenants never see each other.
 //   - queue: a named place for messages, see [Ref]. Its generation is one creation of it.
 //   - configuration: what the owner set, see [QueueConfig]; its revision rises with every change, its ETag shows it.
+//   - notes: what a wire keeps with a queue and means nothing here.
+//   - cooling-off time: a while after something was done to a name in which it is not done again.
 //   - message: a body with attributes, see [Message]. Its id stays the same in whatever queue it is.
 //   - ready, leased, delayed, dead: the four states a message can be in, as in package store.
 //   - receive: to lease messages; a delivery is one message leased once, and receives counts them.
@@ -18,7 +20,9 @@
 //   - retry policy: how long a nacked message stays away. Its delay is also called the backoff.
 //   - dead-letter queue: where dead messages of a queue are moved. A dead message without one is parked.
 //   - retention: how long a message may stay in its queue once it was available.
-//   - FIFO queue: one that keeps the order of each group and never has two holders in one. Its messages have sequences.
+//   - FIFO queue: one that keeps the order of each group and, unless its group lock is on the tail, never has two holders in
+//     one. Its messages have sequences.
+//   - group lock: how much of a group a message that is leased or backs off holds up.
 //   - group: what a message belongs to. FIFO queues keep the order of each, fair queues let them take turns.
 //   - deduplication id: what makes a message a duplicate of an earlier one with the same, for the length of a window.
 //   - priority: how urgent a message is, from 0 to 9. Ageing lets one that waits count as more urgent.
@@ -64,8 +68,8 @@
 //
 // # Goroutines
 //
-// The clock never blocks. The janitor does what takes a write: it sweeps due queues and moves dead messages to their
-// dead-letter queue. One like it sweeps topics. The worker performs the tasks, which take turns, and keeps how far they are
+// The clock never blocks. The janitor does what takes a write: it sweeps due queues, moves dead messages to their
+// dead-letter queue, and removes cooling-off times that have ended. One like it sweeps topics. The worker performs the tasks, which take turns, and keeps how far they are
 // in the store, so that they go on after a restart. Another sends what schedules have due, several at a time, each fire
 // time once however many engines share the store. All belong to the [Engine] and are joined by [Engine.Close].
 //

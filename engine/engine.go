@@ -14,7 +14,8 @@ import (
 
 // Options are what an Engine takes from outside. Now and Rand are required.
 type Options struct {
-	// Now is the clock for the waits of receives. It must agree with the process's timers.
+	// Now is the clock for the waits of receives. It must agree with the process's timers, unless it is put forward and the
+	// engine told so: see [Engine.ClockChanged].
 	Now func() time.Time
 	// Wall is the clock by which schedules fire; nil means Now.
 	Wall func() time.Time
@@ -39,6 +40,7 @@ type Engine struct {
 	random  random
 	clock   *clock
 	janitor chores[*queue]
+	cooling cooling
 	// timetable is of the schedules.
 	timetable timetable
 	node      string
@@ -60,6 +62,7 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	e.catalog.init()
 	e.topics.init()
 	e.janitor.init()
+	e.cooling.init()
 	e.tasks.init()
 	wall := o.Wall
 	if wall == nil {

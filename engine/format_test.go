@@ -50,11 +50,16 @@ func TestRecordFormat(t *testing.T) {
 		second = `{"version":2,` + base + `"dead_letter":{"queue":"grave","when":"lazy"},"tags":{"k":"v"},` +
 			`"dedup":{"window":300000000000,"scope":"queue"},"limits":{"overflow":"reject"},` +
 			`"priorities":1,"ageing":60000000000,"ack":"explicit"}`
-		whole = `{"version":2,` + base + `"dead_letter":{"queue":"grave","when":"lazy","expired":true,"allow_from":[]},` +
+		third = `{"version":3,` + base + `"dead_letter":{"queue":"grave","when":"lazy"},"tags":{"k":"v"},` +
+			`"dedup":{"window":300000000000,"scope":"queue"},"limits":{"overflow":"reject"},` +
+			`"priorities":1,"ageing":60000000000,"ack":"explicit","group_lock":"whole"}`
+		whole = `{"version":3,` + base + `"dead_letter":{"queue":"grave","when":"lazy","expired":true,"allow_from":[]},` +
 			`"tags":{"k":"v"},"fifo":true,"dedup":{"content_based":true,"window":1000000000,"scope":"group"},` +
 			`"limits":{"max_messages":1,"max_bytes":2,"overflow":"sample","max_in_flight":3,"per_group_in_flight":4,` +
 			`"rate":0.5,"per_group_rate":6},"priorities":10,"ageing":0,"fair":true,"ack":"on_receive","history":true,` +
-			`"paused":{"produce":true,"consume":true,"consume_until":"2026-11-29T16:50:00Z"}}`
+			`"paused":{"produce":true,"consume":true,"consume_until":"2026-11-29T16:50:00Z"},` +
+			`"group_lock":"tail","notes":{"a":"b"},` +
+			`"created_at":"2026-11-29T16:40:00.000000001Z","changed_at":"2026-11-29T16:45:00Z"}`
 		id = store.QueueID(1<<64 - 1)
 	)
 	c := DefaultConfig()
@@ -68,18 +73,26 @@ func TestRecordFormat(t *testing.T) {
 		MaxMessages: 1, MaxBytes: 2, Overflow: OverflowSample, MaxInFlight: 3, PerGroupInFlight: 4, Rate: 0.5, PerGroupRate: 6,
 	}
 	all.Priorities, all.Ageing = 10, 0
+	all.GroupLock, all.Notes = GroupLockTail, map[string]string{"a": "b"}
+	created, changed := time.Date(2026, 11, 29, 16, 40, 0, 1, time.UTC), time.Date(2026, 11, 29, 16, 45, 0, 0, time.UTC)
 	until := Pause{Produce: true, Consume: true, ConsumeUntil: time.Date(2026, 11, 29, 16, 50, 0, 0, time.UTC)}
 	for _, f := range []struct {
-		text    string
-		written bool
-		config  QueueConfig
-		pause   Pause
-	}{{first, false, c, Pause{}}, {second, true, c, Pause{}}, {whole, true, all, until}} {
+		text             string
+		written          bool
+		config           QueueConfig
+		pause            Pause
+		created, changed time.Time
+	}{
+		{text: first, config: c},
+		{text: second, config: c},
+		{text: third, written: true, config: c},
+		{whole, true, all, until, created, changed},
+	} {
 		r, err := decodeRecord(store.Pair{Key: "q/t/n", Value: []byte(f.text), Revision: 9})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := record{id: id, config: f.config, pause: f.pause, revision: 9}
+		want := record{id: id, config: f.config, pause: f.pause, createdAt: f.created, changedAt: f.changed, revision: 9}
 		if diff := cmp.Diff(want, r, cmp.AllowUnexported(record{})); diff != "" {
 			t.Errorf("record %s (-want +got):\n%s", f.text, diff)
 		}
@@ -95,7 +108,7 @@ func TestRecordFormat(t *testing.T) {
 func TestRecordsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]error{
-		`{"version":3}`: store.ErrVersion,
+		`{"version":4}`: store.ErrVersion,
 		`{}`:            store.ErrVersion,
 		`{"version":`:   store.ErrCorrupt,
 		``:              store.ErrCorrupt,
@@ -111,11 +124,30 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 	}
 }
 
+func TestCoolFormat(t *testing.T) {
+	t.Parallel()
+	if got, want := coolKey(Ref{"a/b", "q"}, "purge"), "cool/purge/a%2Fb/q"; got != want {
+		t.Errorf("key: got %s, want %s", got, want)
+	}
+	want := time.Date(2026, 11, 29, 16, 50, 0, 0, time.UTC)
+	for value, refused := range map[string]error{
+		`{"version":1,"until":"2026-11-29T16:50:00Z"}`: nil,
+		`{"version":2,"until":"2026-11-29T16:50:00Z"}`: store.ErrVersion,
+		`{"until":"2026-11-29T16:50:00Z"}`:             store.ErrVersion,
+		`{"version":1,"until":5}`:                      store.ErrCorrupt,
+	} {
+		got, err := decodeCool(store.Pair{Key: "cool/purge/t/q", Value: []byte(value)})
+		if !errors.Is(err, refused) || err == nil && !got.Equal(want) {
+			t.Errorf("cooling-off time %s: got %v, %v, want %v", value, got, err, refused)
+		}
+	}
+}
+
 func TestOpenRefusesWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	for key, value := range map[string]string{
 		secretKey: "\x02" + strings.Repeat("s", secretSize-1),
-		"q/t/n":   `{"version":3}`,
+		"q/t/n":   `{"version":4}`,
 	} {
 		s := memory.New(memory.Options{Now: time.Now})
 		if _, err := s.Put(t.Context(), key, []byte(value), store.AnyRevision); err != nil {

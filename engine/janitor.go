@@ -18,12 +18,15 @@ const (
 	janitorRetry = time.Second
 )
 
-// runJanitor visits the queues that need a sweep or a move until ctx ends.
+// runJanitor visits the queues that need a sweep or a move until ctx ends, and removes cooling-off times that have ended.
 func (e *Engine) runJanitor(ctx context.Context) {
+	e.cooling.nudge()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-e.cooling.poke:
+			e.forgetCooled(ctx)
 		case <-e.janitor.poke:
 		}
 		for q := e.janitor.next(); q != nil && ctx.Err() == nil; q = e.janitor.next() {

@@ -16,15 +16,17 @@ import (
 // path-escaped, so that the slashes are unambiguous. The pair's revision is that of the configuration.
 const (
 	catalogPrefix = "q/"
-	recordVersion = 2
+	recordVersion = 3
 )
 
 // record is a catalog entry.
 type record struct {
-	id       store.QueueID
-	config   QueueConfig
-	pause    Pause
-	revision store.Revision
+	id     store.QueueID
+	config QueueConfig
+	pause  Pause
+	// createdAt and changedAt are zero in records of earlier versions.
+	createdAt, changedAt time.Time
+	revision             store.Revision
 }
 
 func tenantPrefix(tenant string) string { return catalogPrefix + url.PathEscape(tenant) + "/" }
@@ -40,8 +42,8 @@ func refOfKey(key string) (Ref, error) {
 	return Ref{tenant, name}, nil
 }
 
-// storedQueue is the JSON of a record. Durations are nanoseconds. Version 1 ends with Tags; what it does not have is as
-// in [DefaultConfig].
+// storedQueue is the JSON of a record. Durations are nanoseconds. Version 1 ends with Tags, version 2 with Paused; what
+// they do not have is as in [DefaultConfig].
 type storedQueue struct {
 	Version         int               `json:"version"`
 	ID              uint64            `json:"id,string"`
@@ -62,6 +64,10 @@ type storedQueue struct {
 	Ack             AckMode           `json:"ack"`
 	History         bool              `json:"history,omitempty"`
 	Paused          storedPause       `json:"paused,omitzero"`
+	GroupLock       GroupLock         `json:"group_lock"`
+	Notes           map[string]string `json:"notes,omitempty"`
+	CreatedAt       time.Time         `json:"created_at,omitzero"`
+	ChangedAt       time.Time         `json:"changed_at,omitzero"`
 }
 
 type storedRetry struct {
@@ -116,6 +122,7 @@ func storedOf(id store.QueueID, c QueueConfig) storedQueue {
 			Rate: c.Limits.Rate, PerGroupRate: c.Limits.PerGroupRate,
 		},
 		Priorities: c.Priorities, Ageing: c.Ageing, Fair: c.Fair, Ack: c.Ack, History: c.History,
+		GroupLock: c.GroupLock, Notes: c.Notes,
 	}
 }
 
@@ -131,12 +138,13 @@ func (s *storedQueue) config() QueueConfig {
 			Rate: s.Limits.Rate, PerGroupRate: s.Limits.PerGroupRate,
 		},
 		Priorities: s.Priorities, Ageing: s.Ageing, Fair: s.Fair, Ack: s.Ack, History: s.History, Tags: s.Tags,
+		GroupLock: s.GroupLock, Notes: s.Notes,
 	}
 }
 
 func encodeRecord(r record) ([]byte, error) {
 	s := storedOf(r.id, r.config)
-	s.Paused = storedPause(r.pause)
+	s.Paused, s.CreatedAt, s.ChangedAt = storedPause(r.pause), r.createdAt, r.changedAt
 	return json.Marshal(s)
 }
 
@@ -150,7 +158,10 @@ func decodeRecord(p store.Pair) (record, error) {
 		return record{}, fmt.Errorf("%w: catalog entry %q has version %d, this program knows 1 to %d",
 			store.ErrVersion, p.Key, s.Version, recordVersion)
 	}
-	return record{id: store.QueueID(s.ID), revision: p.Revision, config: s.config(), pause: Pause(s.Paused)}, nil
+	return record{
+		id: store.QueueID(s.ID), revision: p.Revision, config: s.config(), pause: Pause(s.Paused),
+		createdAt: s.CreatedAt, changedAt: s.ChangedAt,
+	}, nil
 }
 
 // readRecord gives nil when there is no such queue.

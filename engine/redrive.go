@@ -24,6 +24,8 @@ type RedriveRequest struct {
 	Filter Filter
 	// Rate is how many messages a second may be moved; 0 for no limit.
 	Rate float64
+	// Renew makes the messages new where they go: with another id, sent by the move, never delivered, and of no origin.
+	Renew bool
 	// Edit gives one message, which is then the only one, another body.
 	Edit *Edit
 	// Principal is who asks for it.
@@ -63,8 +65,8 @@ func (e *Engine) PlanRedrive(ctx context.Context, ref Ref, req RedriveRequest) (
 }
 
 // Redrive starts a task that moves the messages there are at this moment; later ones are not its. Each is moved once,
-// whatever happens meanwhile, and keeps its id, its group and what it says; how often it was delivered counts anew. An
-// edited message is moved when Redrive returns.
+// whatever happens meanwhile, and keeps its id (but see Renew), its group and what it says; how often it was delivered counts
+// anew. An edited message is moved when Redrive returns.
 func (e *Engine) Redrive(ctx context.Context, ref Ref, req RedriveRequest) (Task, error) {
 	if err := req.Key.validate(); err != nil {
 		return Task{}, err
@@ -200,7 +202,7 @@ func (e *Engine) startRedrive(ctx context.Context, q *queue, req *RedriveRequest
 	now := e.clock.now().UTC()
 	record := taskRecord{
 		Queue: q.ref.Name, Generation: q.id, To: req.To, Targets: p.targets, Choice: choiceOf(s), RateLimit: req.Rate,
-		Edits: req.Edit != nil, State: TaskRunning, Total: p.total, Matched: p.total + p.skipped, Owner: e.node, Until: now.Add(taskLease),
+		Renew: req.Renew, Edits: req.Edit != nil, State: TaskRunning, Total: p.total, Matched: p.total + p.skipped, Owner: e.node, Until: now.Add(taskLease),
 		Principal: req.Principal, CreatedAt: now,
 	}
 	if req.Edit != nil {
@@ -307,7 +309,8 @@ func (r *RedriveRequest) fingerprint() []byte {
 		Filter Filter
 		Rate   float64
 		Edit   *Edit
-	}{r.To, r.Filter, r.Rate, r.Edit})
+		Renew  bool `json:",omitempty"` // so that other requests have the fingerprints they had before there was this
+	}{r.To, r.Filter, r.Rate, r.Edit, r.Renew})
 	sum := sha256.Sum256(text)
 	return sum[:16]
 }

@@ -107,8 +107,7 @@ func (r *run) endEdit(e *Engine, err error) *Error {
 	if err != nil && !errors.Is(err, errAgain) {
 		refused = fromStore(err)
 	}
-	r.record.Error = refused.Detail
-	r.record.finish(TaskFailed, now)
+	r.record.fail(refused, now)
 	return refused
 }
 
@@ -124,8 +123,9 @@ func (e *Engine) settleEdit(ctx context.Context, r *run) error {
 	case err == nil && r.record.Moved > 0:
 		r.record.finish(TaskDone, e.clock.now().UTC())
 	default:
-		r.record.Error = "The server was stopped before the message was moved; repeat the request."
-		r.record.finish(TaskFailed, e.clock.now().UTC())
+		r.record.fail(&Error{
+			Code: CodeUnavailable, Detail: "The server was stopped before the message was moved; repeat the request.",
+		}, e.clock.now().UTC())
 	}
 	_, err = e.note(ctx, r)
 	return err

@@ -29,11 +29,25 @@ func (e *Engine) step(ctx context.Context, r *run) error {
 		return nil
 	}
 	if err != nil {
-		return err
+		return e.unlessAllMoved(ctx, q, r, err)
 	}
 	if r.record.Cursor = next; next == 0 {
 		r.endPass(e)
 	}
+	return nil
+}
+
+// unlessAllMoved is err, unless it says that the target is gone and there is nothing left to move there: then the task is
+// done.
+func (e *Engine) unlessAllMoved(ctx context.Context, q *queue, r *run, err error) error {
+	if !isFinal(err) || fromStore(err).Code != CodeNotFound {
+		return err
+	}
+	left, looked := e.planRedrive(ctx, q, r.sieve, r.record.To)
+	if looked != nil || left.total+left.skipped > 0 {
+		return err
+	}
+	r.record.finish(TaskDone, e.clock.now().UTC())
 	return nil
 }
 
@@ -154,6 +168,7 @@ func (e *Engine) redriveMove(ctx context.Context, q, to *queue, r *run, p store.
 		now, ok := e.catalog.byName(to.ref)
 		return ok && now == to
 	}
+	p.Renew = r.record.Renew
 	res, ok, err := e.moveInto(ctx, q, to, there, p)
 	if err != nil {
 		return res, e.again(ctx, fmt.Errorf("move messages of %s to %s: %w", q.ref, to.ref, err), q, to)

@@ -20,6 +20,8 @@ func (c *QueueConfig) validateFIFO(ref Ref) *Error {
 		return invalid("fifo", "Only the names of FIFO queues end in "+FIFOSuffix+"; set fifo to true, or choose another name.")
 	case c.FIFO && c.Fair:
 		return invalid("fair", "The groups of a FIFO queue take turns anyway; leave fair out.")
+	case c.GroupLock != GroupLockWhole && c.GroupLock != GroupLockTail:
+		return invalid("group_lock", "Give whole or tail.")
 	}
 	return nil
 }

@@ -37,6 +37,8 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 		"high rate":                       {"q", func(c *QueueConfig) { c.Limits.Rate = MaxRate + 1 }, "limits.rate"},
 		"no rate at all":                  {"q", func(c *QueueConfig) { c.Limits.Rate = math.NaN() }, "limits.rate"},
 		"endless interval":                {"q", func(c *QueueConfig) { c.Limits.PerGroupRate = 1e-300 }, "limits.per_group_rate"},
+		"unknown lock":                    {"q.fifo", func(c *QueueConfig) { c.FIFO, c.GroupLock = true, "head" }, "group_lock"},
+		"no lock":                         {"q", func(c *QueueConfig) { c.GroupLock = "" }, "group_lock"},
 		"unknown ack":                     {"q", func(c *QueueConfig) { c.Ack = "never" }, "ack"},
 		"bad name in allow_from":          {"q", func(c *QueueConfig) { c.DeadLetter.AllowFrom = []string{"a", "b c"} }, "dead_letter.allow_from[1]"},
 		"long allow_from":                 {"q", func(c *QueueConfig) { c.DeadLetter.AllowFrom = make([]string, maxAllowFrom+1) }, "dead_letter.allow_from"},
@@ -60,9 +62,11 @@ func TestConfigurationsThatAreTaken(t *testing.T) {
 			c.Limits = Limits{Overflow: OverflowBlock, MaxInFlight: 1, PerGroupInFlight: 5, PerGroupRate: 0.5, Rate: MaxRate}
 			c.Dedup = Dedup{ContentBased: true, Window: MaxDedupWindow, Scope: ScopeGroup}
 		},
-		"fair":   func(c *QueueConfig) { c.Fair, c.Limits.PerGroupInFlight = true, 10 },
-		"urgent": func(c *QueueConfig) { c.Priorities, c.Ageing = 10, 0 },
-		"once":   func(c *QueueConfig) { c.Ack, c.DeadLetter.AllowFrom = AckOnReceive, []string{"a", "b.fifo"} },
+		"tail.fifo": func(c *QueueConfig) { c.FIFO, c.GroupLock = true, GroupLockTail },
+		"tail":      func(c *QueueConfig) { c.GroupLock = GroupLockTail },
+		"fair":      func(c *QueueConfig) { c.Fair, c.Limits.PerGroupInFlight = true, 10 },
+		"urgent":    func(c *QueueConfig) { c.Priorities, c.Ageing = 10, 0 },
+		"once":      func(c *QueueConfig) { c.Ack, c.DeadLetter.AllowFrom = AckOnReceive, []string{"a", "b.fifo"} },
 	} {
 		config := DefaultConfig()
 		change(&config)

@@ -13,7 +13,9 @@ type settling struct {
 	verb string
 	n    int
 	// strict refuses leases that have ended. On FIFO queues that is always so.
-	strict  bool
+	strict bool
+	// anyone takes receipts of earlier deliveries, whoever has the message now. On FIFO queues it does nothing.
+	anyone  bool
 	receipt func(i int) string
 	// refused is what the wire says about an item it could not read; nil if it reads all.
 	refused func(i int) *Error
@@ -77,6 +79,9 @@ func (e *Engine) collect(d *settled, c *QueueConfig, b settling) []store.SettleI
 			continue
 		}
 		item.Seq, item.Token = r.seq, r.token
+		if b.anyone && !c.FIFO {
+			item.Token = store.AnyToken
+		}
 		items = append(items, item)
 		d.index = append(d.index, i)
 	}
@@ -85,10 +90,7 @@ func (e *Engine) collect(d *settled, c *QueueConfig, b settling) []store.SettleI
 
 // refuse marks the items whose outcome is none of those wanted as lost, and counts the others.
 func (d *settled) refuse(wanted ...store.Outcome) (done, lost int) {
-	refusal := errLeaseLost
-	if d.queue.setup.Load().config.FIFO {
-		refusal = errOrderLost
-	}
+	refusal := d.refusal()
 	for i, o := range d.outcomes {
 		if slices.Contains(wanted, o) {
 			done++
@@ -98,6 +100,14 @@ func (d *settled) refuse(wanted ...store.Outcome) (done, lost int) {
 		lost++
 	}
 	return done, lost
+}
+
+// refusal is what those are told who do not hold a message any more.
+func (d *settled) refusal() *Error {
+	if d.queue.setup.Load().config.FIFO {
+		return errOrderLost
+	}
+	return errLeaseLost
 }
 
 func count(outcomes []store.Outcome, of store.Outcome) int {

@@ -9,9 +9,15 @@ import (
 // setup is a configuration, and whether the queue is paused, with the revision they belong to. It is never changed, only
 // replaced.
 type setup struct {
-	config   QueueConfig
-	pause    Pause
-	revision store.Revision
+	config               QueueConfig
+	pause                Pause
+	createdAt, changedAt time.Time
+	revision             store.Revision
+}
+
+// setup of what the record says.
+func (r *record) setup() *setup {
+	return &setup{config: r.config, pause: r.pause, createdAt: r.createdAt, changedAt: r.changedAt, revision: r.revision}
 }
 
 // settings are the resolved numbers that the store needs of it.
@@ -23,6 +29,7 @@ func (s *setup) settings() store.Settings {
 		Lazy:          c.DeadLetter.When == Lazy,
 		Retention:     c.Retention,
 		Mode:          c.mode(),
+		Tail:          c.FIFO && c.GroupLock == GroupLockTail,
 		Levels:        uint8(c.Priorities),
 		DedupWindow:   c.Dedup.Window,
 		MaxMessages:   l.MaxMessages,

@@ -23,7 +23,12 @@ func TestSettings(t *testing.T) {
 	}{
 		"default": {func(*QueueConfig) {}, plain},
 		"FIFO":    {func(c *QueueConfig) { c.FIFO = true }, with(func(s *store.Settings) { s.Mode = store.FIFO })},
-		"fair":    {func(c *QueueConfig) { c.Fair = true }, with(func(s *store.Settings) { s.Mode = store.Fair })},
+		"FIFO with the tail locked": {
+			func(c *QueueConfig) { c.FIFO, c.GroupLock = true, GroupLockTail },
+			with(func(s *store.Settings) { s.Mode, s.Tail = store.FIFO, true }),
+		},
+		"tail": {func(c *QueueConfig) { c.GroupLock = GroupLockTail }, plain},
+		"fair": {func(c *QueueConfig) { c.Fair = true }, with(func(s *store.Settings) { s.Mode = store.Fair })},
 		"groups in flight": {
 			func(c *QueueConfig) { c.Limits.PerGroupInFlight = 3 },
 			with(func(s *store.Settings) { s.Mode, s.GroupInFlight = store.Fair, 3 }),

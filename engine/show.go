@@ -34,6 +34,7 @@ func shown(ref Ref, s *setup, stats store.Stats) Queue {
 			Bytes: stats.Bytes,
 		},
 		OldestAge: stats.OldestAge,
+		CreatedAt: s.createdAt, ChangedAt: s.changedAt,
 	}
 }
 

@@ -21,8 +21,10 @@ type Task struct {
 	// To is where the messages go; empty when each goes back to the queue it last came from.
 	To    string
 	State TaskState
-	// Error is why it failed.
-	Error string
+	// Error is why it failed, and ErrorCode of what kind that is: [CodeNotFound] when a queue was deleted meanwhile. Tasks that
+	// failed under an earlier version have no code.
+	Error     string
+	ErrorCode Code
 	// Moved counts messages, of the Total there were when it was started, or there turned out to be, as leased ones were
 	// given back. A little behind while it runs.
 	Moved, Total int64
@@ -71,13 +73,43 @@ func (e *Engine) Task(ctx context.Context, tenant, id string) (Task, error) {
 // Tasks lists the tenant's tasks, the newest first, after the given one (all if empty; one that is unknown by now gives
 // none), at most limit. One that cannot be read is left out; the log told of it when the engine looked for work.
 func (e *Engine) Tasks(ctx context.Context, tenant, after string, limit int) ([]Task, error) {
+	all, err := e.findTasks(ctx, tenant, func(*taskRecord) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	if after != "" {
+		i := slices.IndexFunc(all, func(t Task) bool { return t.ID == after })
+		if i < 0 {
+			return nil, nil
+		}
+		all = all[i+1:]
+	}
+	return all[:min(limit, len(all))], nil
+}
+
+// TasksOf lists the tasks that were started on a queue, the newest first, at most limit. Those of an earlier queue of the
+// same name are not among them.
+func (e *Engine) TasksOf(ctx context.Context, ref Ref, limit int) ([]Task, error) {
+	q, _, err := e.lookup(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	all, err := e.findTasks(ctx, ref.Tenant, func(r *taskRecord) bool { return r.Generation == q.id })
+	if err != nil {
+		return nil, err
+	}
+	return all[:min(limit, len(all))], nil
+}
+
+// findTasks are those of a tenant that are wanted, the newest first.
+func (e *Engine) findTasks(ctx context.Context, tenant string, wanted func(*taskRecord) bool) ([]Task, error) {
 	var all []Task
 	err := e.eachPair(ctx, taskTenantPrefix(tenant), pageSize, func(p store.Pair) error {
 		tenant, id, err := taskOfKey(p.Key)
 		if err != nil {
 			return err
 		}
-		if r, err := decodeTask(p); err == nil {
+		if r, err := decodeTask(p); err == nil && wanted(&r) {
 			all = append(all, r.shown(tenant, id))
 		}
 		return nil
@@ -88,14 +120,7 @@ func (e *Engine) Tasks(ctx context.Context, tenant, after string, limit int) ([]
 	slices.SortFunc(all, func(a, b Task) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(a.ID, b.ID))
 	})
-	if after != "" {
-		i := slices.IndexFunc(all, func(t Task) bool { return t.ID == after })
-		if i < 0 {
-			return nil, nil
-		}
-		all = all[i+1:]
-	}
-	return all[:min(limit, len(all))], nil
+	return all, nil
 }
 
 // CancelTask ends a task: once it returns, no more messages are moved by this node; another node notices within

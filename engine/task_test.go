@@ -16,21 +16,21 @@ func TestTaskFormat(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 29, 16, 50, 0, 0, time.UTC)
 	whole := taskRecord{
-		Version: 1, Queue: "dlq", Generation: 1<<64 - 1, To: "orders", Targets: []string{"a"},
+		Version: 2, Queue: "dlq", Generation: 1<<64 - 1, To: "orders", Targets: []string{"a"},
 		Choice: choiceOf(sieve{
 			selection: store.Selection{
 				States: store.StateReady | store.StateDead, Group: new("g"), AvailableBefore: at, UpTo: 9, Seqs: []store.Seq{},
 			},
 			contains: []byte("text"), attributes: map[string]string{"n": "v"},
 		}),
-		RateLimit: 0.5, Edits: true, State: TaskFailed, Error: "why",
+		RateLimit: 0.5, Renew: true, Edits: true, State: TaskFailed, Error: "why", ErrorCode: CodeNotFound,
 		Cursor: 3, PassMoved: 1, PassSkipped: 2, Moved: 4, Total: 5, Matched: 6, Skipped: 7, Rate: 1.5, Exact: true,
 		Owner: "node", Until: at, Principal: "someone", CancelledBy: "someone else", CreatedAt: at, FinishedAt: at,
 		Fingerprint: []byte{1},
 	}
-	const want = `{"version":1,"queue":"dlq","generation":"18446744073709551615","to":"orders","targets":["a"],` +
+	const want = `{"version":2,"queue":"dlq","generation":"18446744073709551615","to":"orders","targets":["a"],` +
 		`"choice":{"states":9,"group":"g","available_before":"2026-11-29T16:50:00Z","up_to":9,"seqs":[],` +
-		`"contains":"dGV4dA==","attributes":{"n":"v"}},"rate_limit":0.5,"edits":true,"state":"failed","error":"why",` +
+		`"contains":"dGV4dA==","attributes":{"n":"v"}},"rate_limit":0.5,"renew":true,"edits":true,"state":"failed","error":"why","error_code":"not_found",` +
 		`"cursor":3,"pass_moved":1,"pass_skipped":2,"moved":4,"total":5,"matched":6,"skipped":7,"rate":1.5,"exact":true,` +
 		`"owner":"node","until":"2026-11-29T16:50:00Z","principal":"someone","cancelled_by":"someone else",` +
 		`"created_at":"2026-11-29T16:50:00Z","finished_at":"2026-11-29T16:50:00Z","fingerprint":"AQ=="}`
@@ -38,7 +38,7 @@ func TestTaskFormat(t *testing.T) {
 	if err != nil || string(value) != want {
 		t.Errorf("task record: got %s, %v\nwant %s", value, err, want)
 	}
-	for _, record := range []taskRecord{whole, {Version: 1}} {
+	for _, record := range []taskRecord{whole, {Version: 1}, {Version: 2}} {
 		value, err := json.Marshal(record)
 		if err != nil {
 			t.Fatal(err)
@@ -54,7 +54,7 @@ func TestTaskFormat(t *testing.T) {
 			t.Error("no ids became all ids, or the other way round")
 		}
 	}
-	for value, want := range map[string]error{`{"version":2}`: store.ErrVersion, `{`: store.ErrCorrupt} {
+	for value, want := range map[string]error{`{"version":3}`: store.ErrVersion, `{}`: store.ErrVersion, `{`: store.ErrCorrupt} {
 		if _, err := decodeTask(store.Pair{Key: "task/t/x", Value: []byte(value)}); !errors.Is(err, want) {
 			t.Errorf("decode %s: got %v, want %v", value, err, want)
 		}

@@ -14,7 +14,7 @@ import (
 // Tasks are kept in the key-value part of the store, one pair for each: task/<tenant>/<id>, the tenant path-escaped.
 const (
 	taskPrefix  = "task/"
-	taskVersion = 1
+	taskVersion = 2
 )
 
 func taskTenantPrefix(tenant string) string { return taskPrefix + url.PathEscape(tenant) + "/" }
@@ -31,7 +31,7 @@ func taskOfKey(key string) (tenant, id string, err error) {
 }
 
 // taskRecord is a task as it is stored, in JSON. With it any node can go on where the last one stopped: a message that
-// was moved is no longer in the queue, so that doing a part again does nothing.
+// was moved is no longer in the queue, so that doing a part again does nothing. Version 1 had neither Renew nor ErrorCode.
 type taskRecord struct {
 	Version int    `json:"version"`
 	Queue   string `json:"queue"`
@@ -42,11 +42,13 @@ type taskRecord struct {
 	Targets   []string     `json:"targets,omitempty"`
 	Choice    storedChoice `json:"choice"`
 	RateLimit float64      `json:"rate_limit,omitempty"`
+	Renew     bool         `json:"renew,omitempty"`
 	// Edits says that it moves one message with another body, which is not kept.
 	Edits bool `json:"edits,omitempty"`
 
-	State TaskState `json:"state"`
-	Error string    `json:"error,omitempty"`
+	State     TaskState `json:"state"`
+	Error     string    `json:"error,omitempty"`
+	ErrorCode Code      `json:"error_code,omitempty"`
 	// Cursor is where the pass over the queue goes on; PassMoved and PassSkipped count what it has done so far.
 	Cursor      store.Seq `json:"cursor,omitempty"`
 	PassMoved   int64     `json:"pass_moved,omitempty"`
@@ -106,8 +108,8 @@ func decodeTask(p store.Pair) (taskRecord, error) {
 	if err := json.Unmarshal(p.Value, &r); err != nil {
 		return taskRecord{}, fmt.Errorf("%w: task %q: %w", store.ErrCorrupt, p.Key, err)
 	}
-	if r.Version != taskVersion {
-		return taskRecord{}, fmt.Errorf("%w: task %q has version %d, this program knows %d", store.ErrVersion, p.Key, r.Version, taskVersion)
+	if r.Version < 1 || r.Version > taskVersion {
+		return taskRecord{}, fmt.Errorf("%w: task %q has version %d, this program knows 1 to %d", store.ErrVersion, p.Key, r.Version, taskVersion)
 	}
 	return r, nil
 }
@@ -126,6 +128,12 @@ func (e *Engine) putTask(ctx context.Context, key string, r taskRecord, rev stor
 	return next, nil
 }
 
+// fail makes the state final by an error.
+func (r *taskRecord) fail(err *Error, now time.Time) {
+	r.Error, r.ErrorCode = err.Detail, err.Code
+	r.finish(TaskFailed, now)
+}
+
 // finish makes the state final.
 func (r *taskRecord) finish(s TaskState, now time.Time) {
 	r.State, r.FinishedAt = s, now
@@ -133,7 +141,7 @@ func (r *taskRecord) finish(s TaskState, now time.Time) {
 
 func (r *taskRecord) shown(tenant, id string) Task {
 	return Task{
-		ID: id, Queue: Ref{tenant, r.Queue}, To: r.To, State: r.State, Error: r.Error,
+		ID: id, Queue: Ref{tenant, r.Queue}, To: r.To, State: r.State, Error: r.Error, ErrorCode: r.ErrorCode,
 		Moved: r.Moved, Total: max(r.Total, r.Moved), Skipped: max(r.Skipped, r.PassSkipped),
 		Rate: r.Rate, RateLimit: r.RateLimit, ETA: r.eta(),
 		Principal: r.Principal, CancelledBy: r.CancelledBy,

@@ -33,8 +33,7 @@ func (e *Engine) work(ctx context.Context, r *run, halted bool) {
 		return
 	}
 	if err != nil && isFinal(err) {
-		r.record.Error = fromStore(err).Detail
-		r.record.finish(TaskFailed, e.clock.now().UTC())
+		r.record.fail(fromStore(err), e.clock.now().UTC())
 		err = nil
 	}
 	r.measure(e.clock.moment())
@@ -116,7 +115,7 @@ func (e *Engine) giveWay(ctx context.Context, r *run) (over bool, err error) {
 	r.rev = pair.Revision
 	if theirs.State != TaskRunning {
 		r.record.State, r.record.FinishedAt = theirs.State, theirs.FinishedAt
-		r.record.CancelledBy, r.record.Error = theirs.CancelledBy, theirs.Error
+		r.record.CancelledBy, r.record.Error, r.record.ErrorCode = theirs.CancelledBy, theirs.Error, theirs.ErrorCode
 	}
 	return false, nil
 }

@@ -40,6 +40,9 @@ const (
 	AttemptWindow = 5 * time.Minute
 	// MaxRate bounds deliveries a second.
 	MaxRate = 1_000_000
+	// MaxNotes is the most notes a queue may have, MaxNotesBytes the most that their names and values may have together.
+	MaxNotes      = 64
+	MaxNotesBytes = 16 << 10
 	// HistoryMessages is how many messages that left a queue are remembered if it keeps a history.
 	HistoryMessages = 1000
 )
@@ -79,11 +82,18 @@ type QueueConfig struct {
 	Ageing time.Duration
 	// Fair lets the groups of a queue that is not FIFO take turns.
 	Fair bool
-	Ack  AckMode
+	// GroupLock says what of a group a FIFO queue gives while one of its messages is leased or backs off. It does nothing
+	// on other queues.
+	GroupLock GroupLock
+	Ack       AckMode
 	// History remembers messages for a while after they left the queue, without their content.
 	History bool
 	// Tags are free labels: at most 50, names up to 128 bytes, values up to 256.
 	Tags map[string]string
+	// Notes are what a wire keeps with a queue; they mean nothing to the engine, and other wires do not show them. At most
+	// [MaxNotes], with [MaxNotesBytes] of names and values together, in UTF-8. In a new configuration nil keeps those there
+	// are, and an empty map removes them.
+	Notes map[string]string
 }
 
 // DefaultConfig is the configuration of a queue created with an empty request.
@@ -103,6 +113,7 @@ func DefaultConfig() QueueConfig {
 		Limits:     Limits{Overflow: OverflowReject},
 		Priorities: 1,
 		Ageing:     time.Minute,
+		GroupLock:  GroupLockWhole,
 		Ack:        AckExplicit,
 	}
 }
@@ -199,6 +210,15 @@ const (
 	OverflowSample     Overflow = "sample"      // of the new messages one in ten is kept, in the place of the oldest
 )
 
+// GroupLock says what of a group a FIFO queue gives while one of its messages is leased or backs off.
+type GroupLock string
+
+// The kinds of lock.
+const (
+	GroupLockWhole GroupLock = "whole" // nothing: its messages are done one after the other
+	GroupLockTail  GroupLock = "tail"  // what comes before the first such message, as SQS does: what came back, but no newer one
+)
+
 // AckMode says when a received message is done.
 type AckMode string
 
@@ -220,6 +240,9 @@ type Queue struct {
 	// OldestAge is the age of the oldest ready message since it first became available; negative when none is.
 	OldestAge time.Duration
 	Numbers   Numbers
+	// CreatedAt and ChangedAt are when the queue was created and when its ETag last changed, by the wall clock; zero when
+	// that was done by a version that did not keep it.
+	CreatedAt, ChangedAt time.Time
 }
 
 // Counts are exact, durable and agree with one another.

@@ -80,6 +80,7 @@ func (c *QueueConfig) validate(ref Ref) *Error {
 		c.validatePriorities(),
 		c.validateAck(),
 		validTags(c.Tags),
+		validNotes(c.Notes),
 	)
 }
 
@@ -136,6 +137,21 @@ func validTags(tags map[string]string) *Error {
 		if name == "" || len(name) > maxTagBytes || len(value) > maxTagValue || !utf8.ValidString(name) || !utf8.ValidString(value) {
 			return invalid("tags", fmt.Sprintf("A tag's name has 1 to %d bytes and its value up to %d, in UTF-8.", maxTagBytes, maxTagValue))
 		}
+	}
+	return nil
+}
+
+func validNotes(notes map[string]string) *Error {
+	bytes := 0
+	for name, value := range notes {
+		bytes += len(name) + len(value)
+		if name == "" || !utf8.ValidString(name) || !utf8.ValidString(value) {
+			return invalid("notes", "A note has a name, and both name and value are in UTF-8.")
+		}
+	}
+	if len(notes) > MaxNotes || bytes > MaxNotesBytes {
+		return invalid("notes", fmt.Sprintf("Give at most %d notes, with at most %d bytes of names and values together; these are %d with %d.",
+			MaxNotes, MaxNotesBytes, len(notes), bytes))
 	}
 	return nil
 }

@@ -113,6 +113,36 @@ func TestTags(t *testing.T) {
 	}
 }
 
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	many := make(map[string]string)
+	for i := range MaxNotes {
+		many[fmt.Sprint(i)] = ""
+	}
+	full := map[string]string{"name": strings.Repeat("v", MaxNotesBytes-len("name"))}
+	for _, notes := range []map[string]string{nil, {}, many, full} {
+		c := DefaultConfig()
+		c.Notes = notes
+		if err := c.validate(Ref{"t", "q"}); err != nil {
+			t.Errorf("%d notes: got %v, want no error", len(notes), err)
+		}
+	}
+	many["one"], full["n"] = "too many", ""
+	for name, notes := range map[string]map[string]string{
+		"too many":        many,
+		"too much":        full,
+		"no name":         {"": "v"},
+		"name not UTF-8":  {"\xff": ""},
+		"value not UTF-8": {"n": "\xff"},
+	} {
+		c := DefaultConfig()
+		c.Notes = notes
+		if err := c.validate(Ref{"t", "q"}); err == nil || err.Field != "notes" {
+			t.Errorf("%s: got %v, want an error in notes", name, err)
+		}
+	}
+}
+
 func TestCutKeepsCharactersWhole(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -4,10 +4,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/dabba-mq/dabba/handlers"
 	"github.com/dabba-mq/dabba/handlers/handlerstest"
 	"github.com/dabba-mq/dabba/handlers/rest"
 	"github.com/dabba-mq/dabba/openapi"
@@ -33,7 +35,9 @@ func TestTheFormsOfTheDocsWorkAsTheyStand(t *testing.T) {
 	if err := json.Unmarshal(openapi.Bytes(), &document); err != nil {
 		t.Fatal(err)
 	}
-	srv := handlerstest.Start(t)
+	srv := handlerstest.Start(t, func(c *handlers.Config) {
+		c.Advance = func(d time.Duration) time.Time { return time.Time{}.Add(d) }
+	})
 	srv.Put("/v1/queues/q", "").Want(http.StatusCreated)
 	// This one is not changed by any form.
 	srv.Put("/v1/queues/fair", `{"fair":true}`).Want(http.StatusCreated)

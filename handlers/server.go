@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/dabba-mq/dabba/handlers/rest"
+	"github.com/dabba-mq/dabba/handlers/exchange"
 )
 
 const (
@@ -27,7 +27,7 @@ func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 		ReadTimeout:       requestTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeader,
-		ConnContext:       rest.WithConn,
+		ConnContext:       exchange.WithConn,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/auth"
+	"github.com/dabba-mq/dabba/handlers/exchange"
 	"github.com/dabba-mq/dabba/handlers/metrics"
 	"github.com/dabba-mq/dabba/handlers/middleware"
 	"github.com/dabba-mq/dabba/handlers/rest"
@@ -30,10 +31,14 @@ type Config struct {
 	Log     *slog.Logger
 	// Verifier checks tokens; nil means that no keys are configured and everyone may do everything.
 	Verifier *auth.Verifier
+	// AccessKeys are those of clients that sign their requests; nil for none. A Config with some has a Verifier, too.
+	AccessKeys *auth.AccessKeys
 	// Readiness is shared with [Shutdown].
 	Readiness *rest.Readiness
 	// Version is shown by /v1/info.
 	Version string
+	// Advance moves the clock of a development server and says what it shows then; nil on all others.
+	Advance func(time.Duration) time.Time
 	// SeparateAdmin says that [NewAdmin] is served elsewhere, so that the public address has no /metrics.
 	SeparateAdmin bool
 }
@@ -50,14 +55,20 @@ type surface struct {
 
 func newSurface(c Config) *surface {
 	s := &surface{router: chi.NewRouter(), count: c.Metrics, scrapes: c.Metrics.Handler()}
+	x := &exchange.Exchange{
+		Bodies:  middleware.NewBudget(maxBodies),
+		Answers: middleware.NewBudget(maxAnswers),
+		Log:     c.Log,
+		Now:     time.Now,
+	}
 	api := rest.Config{
 		Engine:    c.Engine,
 		Log:       c.Log,
-		Bodies:    middleware.NewBudget(maxBodies),
-		Answers:   middleware.NewBudget(maxAnswers),
+		Exchange:  x,
 		Readiness: c.Readiness,
 		Version:   c.Version,
 		Now:       time.Now,
+		Advance:   c.Advance,
 	}
 	if c.Verifier != nil {
 		api.Principal = func(r *http.Request) auth.Principal { return auth.From(r.Context()) }

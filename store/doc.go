@@ -45,6 +45,10 @@
 // gives its ready messages by sequence, as many as fit, before the next group. So a message with a delay of its own
 // takes its place when it is due, and a dead message does not hold up its group.
 //
+// FIFO with Tail. A group gives its ready messages by sequence up to the first that is leased or backs off, except to the
+// same claim: what one claim takes of a group does not hold up the rest of it. A group with a message to give so is not
+// locked. Its turn is as above.
+//
 // A group is known as long as it has messages, in any state; it counts as served last when it became known and whenever
 // one of its messages was leased. Messages without a group are the group with the empty name.
 //

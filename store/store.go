@@ -50,7 +50,8 @@ type Queues interface {
 	// Move takes up to Limit messages out of Source and makes them ready in Target, as one transition over both: in the
 	// order of their sequences, or oldest first if Select says nothing but that they are dead. Durable on return. A
 	// message keeps its origin, its lifetime receive count, its group, its priority and, unless it was dead, the end of
-	// its time to live; its count since entering the queue starts again. Limits and deduplication of Target do not apply.
+	// its time to live; its count since entering the queue starts again. With Renew it is new in Target instead, but for
+	// payload, group, priority and time to live. Limits and deduplication of Target do not apply.
 	Move(ctx context.Context, p MoveParams) (MoveResult, error)
 
 	// Stats counts, exactly, at one instant. The counts agree with one another and are durable.

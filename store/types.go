@@ -34,6 +34,9 @@ type Settings struct {
 	Retention time.Duration
 	// Mode says how messages are chosen. A FIFO queue stays one, and no other becomes one.
 	Mode Mode
+	// Tail lets a message of a FIFO queue that is leased or backs off hold up only what is behind it in its group: the
+	// group gives its ready messages, by sequence, up to the first such one. So it may have several holders.
+	Tail bool
 	// Levels is the number of priorities of a Standard queue, 1 to 10; 0 counts as 1. Ageing is the wait after which a
 	// message counts one level higher; 0 means never.
 	Levels uint8
@@ -62,7 +65,7 @@ const (
 	Standard Mode = iota
 	// Fair lets groups take turns: first the group with the fewest messages leased. It has one level.
 	Fair
-	// FIFO keeps the order of each group and never has two holders in one. It has one level.
+	// FIFO keeps the order of each group and, without Tail, never has two holders in one. It has one level.
 	FIFO
 )
 
@@ -339,6 +342,9 @@ type MoveParams struct {
 	Limit int
 	// Label is kept as Origin.Label, at most 128 bytes.
 	Label string
+	// Renew makes the messages new in Target: without an origin, sent at the time of the move and never delivered. They are
+	// found by their new place only, and Label is not used.
+	Renew bool
 	// Replace, if set, takes the place of the payload and size of the one message that Select chooses by Seqs.
 	Replace *Entry
 }
@@ -444,7 +450,8 @@ type Group struct {
 	HeadAge time.Duration
 	// Head is that message, or in a locked FIFO group the first that locks it; 0 when there is none.
 	Head Seq
-	// LockedUntil is when the last lease or backoff that locks a FIFO group ends; zero when it is not locked.
+	// LockedUntil is when the last lease or backoff that locks a FIFO group ends; zero when it is not locked. With Tail
+	// only Head locks a group, and one that has a ready message before all that are leased or back off is not locked.
 	LockedUntil time.Time
 }
 

@@ -16,8 +16,12 @@ var commands = map[string]func(*session, command) string{
 	"create":  (*session).create,
 	"change":  (*session).change,
 	"config":  (*session).config,
+	"notes":   (*session).notes,
+	"times":   (*session).times,
 	"delete":  (*session).delete,
 	"queues":  (*session).queues,
+	"names":   (*session).names,
+	"feeders": (*session).feeders,
 	"counts":  (*session).counts,
 	"send":    (*session).send,
 	"sending": (*session).sending,
@@ -29,7 +33,9 @@ var commands = map[string]func(*session, command) string{
 	"ack":     (*session).ack,
 	"nack":    (*session).nack,
 	"extend":  (*session).extend,
+	"hide":    (*session).hide,
 	"advance": (*session).advanceBy,
+	"jump":    (*session).jumpBy,
 	"restart": (*session).restartEngine,
 	"drain":   (*session).drain,
 
@@ -55,6 +61,9 @@ var commands = map[string]func(*session, command) string{
 	"skip":              (*session).skip,
 	"dead-letter-group": (*session).deadLetterGroup,
 	"purge-group":       (*session).purgeGroup,
+
+	"cool":    (*session).cool,
+	"cooling": (*session).isCooling,
 
 	"redrive": (*session).redrive,
 	"task":    (*session).task,
@@ -120,6 +129,8 @@ func (s *session) settings(c command, cfg *engine.QueueConfig) {
 	setString(c, "dedup.scope", &cfg.Dedup.Scope)
 	setString(c, "limits.overflow", &cfg.Limits.Overflow)
 	setString(c, "ack", &cfg.Ack)
+	setString(c, "group_lock", &cfg.GroupLock)
+	setNotes(c, cfg)
 	s.bounds(c, cfg)
 	if _, ok := c.named["retry.max_receives"]; ok {
 		cfg.Retry.MaxReceives = uint32(s.number(c, "retry.max_receives"))
@@ -251,7 +262,7 @@ func (s *session) sendRequest(c command) engine.SendRequest {
 		Group: c.value("group"), DedupID: c.value("dedup"), Priority: s.number(c, "priority"),
 	}
 	if in := s.duration(c, "in"); in != nil {
-		at := time.Now().Add(*in)
+		at := s.now().Add(*in)
 		m.DeliverAt = &at
 	}
 	if attr := c.value("attr"); attr != "" {
@@ -333,7 +344,7 @@ func (s *session) received(got *engine.Received, err error) string {
 			fmt.Fprintf(&out, " sequence=%d", d.Sequence)
 		}
 		if !d.ExpiresAt.IsZero() {
-			fmt.Fprintf(&out, " ends_in=%v", time.Until(d.ExpiresAt).Round(time.Second))
+			fmt.Fprintf(&out, " ends_in=%v", d.ExpiresAt.Sub(s.now()).Round(time.Second))
 		}
 		if d.ContentType != "" {
 			fmt.Fprintf(&out, " type=%s", d.ContentType)
@@ -389,11 +400,14 @@ func (s *session) hangUp(c command) string {
 	return ""
 }
 
-// ack queue receipt….
+// ack queue receipt… [any=yes]: with any those of earlier deliveries, too.
 func (s *session) ack(c command) string {
 	var receipts []string
 	for _, r := range c.words[1:] {
 		receipts = append(receipts, s.receipt(r))
+	}
+	if c.value("any") == "yes" {
+		return results(s.engine.AckAny(s.Context(), s.ref(c), receipts))
 	}
 	return results(s.engine.Ack(s.Context(), s.ref(c), receipts))
 }
@@ -419,6 +433,19 @@ func (s *session) extend(c command) string {
 	return results(s.engine.Extend(s.Context(), s.ref(c), items))
 }
 
+// hide queue receipt… visibility= [within=]: a change of visibility, within 12h of the receive unless it says otherwise.
+func (s *session) hide(c command) string {
+	var items []engine.ExtendItem
+	for _, r := range c.words[1:] {
+		items = append(items, engine.ExtendItem{Receipt: s.receipt(r), Visibility: *s.duration(c, "visibility")})
+	}
+	within := 12 * time.Hour
+	if d := s.duration(c, "within"); d != nil {
+		within = *d
+	}
+	return results(s.engine.ChangeVisibility(s.Context(), s.ref(c), items, within))
+}
+
 func results(all []engine.ItemResult, err error) string {
 	if err != nil {
 		return problem(err)
@@ -441,6 +468,16 @@ func (s *session) advanceBy(c command) string {
 		s.Fatal(err)
 	}
 	s.advance(d)
+	return ""
+}
+
+// jump duration: the clock is put forward.
+func (s *session) jumpBy(c command) string {
+	d, err := time.ParseDuration(c.words[0])
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.jump(d)
 	return ""
 }
 

@@ -146,7 +146,7 @@ func (s *session) looked(found engine.Looked, err error) string {
 func (s *session) reschedule(c command) string {
 	to := engine.RescheduleRequest{Delay: s.duration(c, "delay")}
 	if in := s.duration(c, "in"); in != nil {
-		to.DeliverAt = new(time.Now().Add(*in))
+		to.DeliverAt = new(s.now().Add(*in))
 	}
 	found, err := s.engine.Reschedule(s.Context(), s.ref(c), s.message(c.words[1]), to)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 func (s *session) pause(c command) string {
 	var until time.Time
 	if d := s.duration(c, "for"); d != nil {
-		until = time.Now().Add(*d)
+		until = s.now().Add(*d)
 	}
 	produce, consume := sides(c)
 	return s.paused(s.engine.PauseQueue(s.Context(), s.ref(c), produce, consume, until))
@@ -47,7 +47,7 @@ func (s *session) paused(q engine.Queue, err error) string {
 		case until.IsZero():
 			what = append(what, side)
 		default:
-			what = append(what, fmt.Sprintf("%s for %v", side, time.Until(until).Round(time.Second)))
+			what = append(what, fmt.Sprintf("%s for %v", side, until.Sub(s.now()).Round(time.Second)))
 		}
 	}
 	note("produce", q.Paused.Produce, q.Paused.ProduceUntil)

@@ -73,7 +73,7 @@ func (s *session) undoMany(command) string {
 // another is a second engine on the same store, as another node would be.
 func (b *bundle) another() *engine.Engine {
 	b.Helper()
-	e, err := engine.Open(b.Context(), deaf{b.store}, engine.Options{Now: time.Now, Rand: rand.Reader})
+	e, err := engine.Open(b.Context(), deaf{b.store}, engine.Options{Now: b.now, Rand: rand.Reader})
 	if err != nil {
 		b.Fatalf("open another engine: %v", err)
 	}

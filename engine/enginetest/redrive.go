@@ -132,7 +132,7 @@ func (b *bundle) drainIDs(q engine.Ref) map[engine.MessageID]int {
 // it was done, and has the next one go on.
 func redriveLosesAndDoublesNothingInACrash(b *bundle) {
 	const messages = 600
-	for _, kind := range []string{"unseen", "seen"} {
+	for _, kind := range []string{"unseen", "seen", "renewed"} {
 		for _, after := range []bool{false, true} {
 			for writes := int64(2); ; writes++ { // the first write is the task's record
 				name := fmt.Sprintf("%s-%v-%d", kind, after, writes)
@@ -151,6 +151,7 @@ func redriveLosesAndDoublesNothingInACrash(b *bundle) {
 				if kind == "seen" { // the messages are looked at before they are chosen
 					req.Filter.Contains = "k"
 				}
+				req.Renew = kind == "renewed"
 				f := b.putFuse(writes, after)
 				t := b.startRedrive(from, req)
 				synctest.Wait()
@@ -159,7 +160,12 @@ func redriveLosesAndDoublesNothingInACrash(b *bundle) {
 				b.advance(time.Second)
 				b.wantTask(t.ID, engine.TaskDone, messages)
 				b.wantCounts(from, engine.Counts{})
-				if diff := cmp.Diff(want, b.drainIDs(to)); diff != "" {
+				got := b.drainIDs(to)
+				if req.Renew {
+					b.wantOthers(want, got)
+					got = want
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
 					b.Fatalf("crash at write %d (done: %v): messages in the target (-want +got):\n%s", writes, after, diff)
 				}
 				if !crashed {
@@ -169,6 +175,19 @@ func redriveLosesAndDoublesNothingInACrash(b *bundle) {
 					break
 				}
 			}
+		}
+	}
+}
+
+// wantOthers wants as many messages as there were, once each, with ids that none of them had.
+func (b *bundle) wantOthers(were, are map[engine.MessageID]int) {
+	b.Helper()
+	if len(are) != len(were) {
+		b.Fatalf("%d messages became %d new ones", len(were), len(are))
+	}
+	for id, n := range are {
+		if n != 1 || were[id] != 0 {
+			b.Fatalf("message %s was received %d times, and was there before %d times; want a new one, once", id, n, were[id])
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/dabba-mq/dabba/engine"
 )
 
-// redrive queue [to=] [as filter] [rate=] [edit=#1 body=] [key=] [dry_run=yes]: the task, or the counts.
+// redrive queue [to=] [as filter] [rate=] [renew=yes] [edit=#1 body=] [key=] [dry_run=yes]: the task, or the counts.
 func (s *session) redrive(c command) string {
 	req := engine.RedriveRequest{To: c.value("to"), Filter: s.filter(c), Principal: "someone"}
 	if rate := c.value("rate"); rate != "" {
@@ -21,6 +21,7 @@ func (s *session) redrive(c command) string {
 		}
 		req.Rate = n
 	}
+	req.Renew = c.value("renew") == "yes"
 	if edit := c.value("edit"); edit != "" {
 		req.Edit = &engine.Edit{ID: s.message(edit), Body: []byte(c.value("body"))}
 	}
@@ -59,11 +60,18 @@ func (s *session) task(c command) string {
 	return s.shownTask(t)
 }
 
-// tasks [tenant=]: the newest first.
+// tasks [tenant=] [of=queue] [limit=]: the newest first.
 func (s *session) listTasks(c command) string {
 	of := tenant
 	setString(c, "tenant", &of)
-	all, err := s.engine.Tasks(s.Context(), of, "", engine.MaxBatch)
+	limit := engine.MaxBatch
+	if n := s.number(c, "limit"); n != 0 {
+		limit = n
+	}
+	all, err := s.engine.Tasks(s.Context(), of, "", limit)
+	if q := c.value("of"); q != "" {
+		all, err = s.engine.TasksOf(s.Context(), engine.Ref{Tenant: of, Name: q}, limit)
+	}
 	if err != nil {
 		return problem(err)
 	}
@@ -109,7 +117,7 @@ func (s *session) shownTask(t engine.Task) string {
 		fmt.Fprintf(&out, " by=%q", t.CancelledBy)
 	}
 	if t.Error != "" {
-		fmt.Fprintf(&out, " error=%q", t.Error)
+		fmt.Fprintf(&out, " %s error=%q", t.ErrorCode, t.Error)
 	}
 	if t.Duplicate {
 		fmt.Fprint(&out, " duplicate")

@@ -3,6 +3,7 @@ package enginetest
 import (
 	"context"
 	"crypto/rand"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,6 +125,13 @@ var tests = map[string]func(*bundle){
 	"PurgeForgetsDeduplicationIDs":               purgeForgetsDeduplicationIDs,
 	"PurgeThatStopsHalfwayIsUnknown":             purgeThatStopsHalfwayIsUnknown,
 	"ReleaseGivesBackEverything":                 releaseGivesBackEverything,
+	"HidingFollowsTheMessage":                    hidingFollowsTheMessage,
+	"HidingGivesUp":                              hidingGivesUp,
+	"HidingFollowsAChange":                       hidingFollowsAChange,
+	"HidingOfManyIsOneChange":                    hidingOfManyIsOneChange,
+	"CoolingOffIsForgotten":                      coolingOffIsForgotten,
+	"CoolingOffBeginsOnce":                       coolingOffBeginsOnce,
+	"CoolingOffIsSharedByNodes":                  coolingOffIsSharedByNodes,
 	"GroupsThatAreFreedWakeWaiters":              groupsThatAreFreedWakeWaiters,
 	"ALargeGroupIsDeadLettered":                  aLargeGroupIsDeadLettered,
 	"RoomThatIsMadeLetsSendsGoOn":                roomThatIsMadeLetsSendsGoOn,
@@ -146,6 +154,8 @@ type bundle struct {
 	release func()
 	// events are told to the engine that starts next.
 	events engine.Events
+	// ahead is how far the clock of store and engine was put forward, in nanoseconds.
+	ahead atomic.Int64
 }
 
 // tenant of all queues, unless a test says otherwise.
@@ -153,7 +163,8 @@ const tenant = "acme"
 
 func setup(t *testing.T, newStore NewStore) *bundle {
 	t.Helper()
-	b := &bundle{T: t, open: newStore(t, time.Now)}
+	b := &bundle{T: t}
+	b.open = newStore(t, b.now)
 	b.start()
 	t.Cleanup(b.stop)
 	return b
@@ -163,7 +174,7 @@ func (b *bundle) start() {
 	b.Helper()
 	s, release := b.open()
 	b.store = &meddler{Store: s}
-	e, err := engine.Open(b.Context(), b.store, engine.Options{Now: time.Now, Rand: rand.Reader, Events: b.events})
+	e, err := engine.Open(b.Context(), b.store, engine.Options{Now: b.now, Rand: rand.Reader, Events: b.events})
 	if err != nil {
 		b.Fatalf("open the engine: %v", err)
 	}
@@ -184,6 +195,16 @@ func (b *bundle) restart() {
 	b.Helper()
 	b.stop()
 	b.start()
+}
+
+// now is the clock of store and engine.
+func (b *bundle) now() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) }
+
+// jump puts the clock of store and engine forward, while no time passes, and lets everything happen that is due by it.
+func (b *bundle) jump(d time.Duration) {
+	b.ahead.Add(int64(d))
+	b.engine.ClockChanged()
+	synctest.Wait()
 }
 
 // advance lets time pass and everything happen that it makes due.

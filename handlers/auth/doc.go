@@ -11,6 +11,9 @@
 // Verifying a signature costs tens of microseconds, so tokens that were found good are remembered by their hash until
 // they expire or the keys change; from then on a request costs about one SHA-256 of its token.
 //
-// What does not live here: routes, problem documents (refusals are handed to a function that writes them), access
-// keys of the SQS wire.
+// [AccessKeys] are the same for clients that sign their requests as AWS SDKs do: which secret belongs to an id, and what
+// its principal may do.
+//
+// What does not live here: routes, problem documents (refusals are handed to a function that writes them), and how a
+// request is signed.
 package auth

@@ -62,6 +62,15 @@ func badToken(detail string) *Error {
 	return &Error{Status: http.StatusUnauthorized, Code: "unauthenticated", Detail: detail, attempted: true}
 }
 
+func noTokens() *Error {
+	return &Error{
+		Status: http.StatusUnauthorized,
+		Code:   "unauthenticated",
+		Detail: "This needs a token, and the server was started with access keys only, which sign requests of the SQS wire: " +
+			"give it --auth-keys or --jwks-url, too.",
+	}
+}
+
 func keysUnavailable() *Error {
 	return &Error{
 		Status: http.StatusServiceUnavailable,

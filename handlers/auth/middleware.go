@@ -30,7 +30,7 @@ func Middleware(v *Verifier, refuse func(w http.ResponseWriter, r *http.Request,
 
 func (v *Verifier) request(r *http.Request) (*Principal, *Error) {
 	token, err := bearer(r.Header)
-	if err != nil {
+	if err != nil && v.refusal == nil {
 		return nil, err
 	}
 	return v.verify(r.Context(), token)

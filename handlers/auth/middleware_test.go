@@ -91,6 +91,22 @@ func TestMiddlewareWithoutKeys(t *testing.T) {
 	}
 }
 
+func TestMiddlewareWithAccessKeysOnly(t *testing.T) {
+	t.Parallel()
+	v := NoTokens()
+	token := issued(t, Grant{Subject: "me", Scope: everything, TTL: time.Minute})
+	for _, headers := range [][]string{nil, {"Bearer " + token}, {"AWS4-HMAC-SHA256 Credential=x"}} {
+		p, status, challenge := serve(t, v, headers...)
+		if p != nil || status != http.StatusUnauthorized || challenge != `Bearer realm="dabba"` {
+			t.Errorf("headers %q: principal %+v, status %d, challenge %s; want none, 401", headers, p, status, challenge)
+		}
+	}
+	_, err := v.Verify(t.Context(), token)
+	if e := refusal(t, err); !strings.Contains(e.Detail, "--auth-keys") {
+		t.Errorf("refused with %q, want it to say what to do", e.Detail)
+	}
+}
+
 // FuzzAuthorization feeds the whole path from header to principal. Nothing that the key did not sign may get through.
 func FuzzAuthorization(f *testing.F) {
 	token := issued(f, Grant{Subject: "me", Scope: everything, TTL: time.Minute})

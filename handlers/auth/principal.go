@@ -14,7 +14,8 @@ const DefaultTenant = "default"
 type Principal struct {
 	// Tenant is the namespace whose queues and topics it sees; all others do not exist for it.
 	Tenant string
-	// Subject is the token's "sub", for logs and for telling idempotency keys of different users apart.
+	// Subject is the token's "sub" or the id of the access key, for logs and for telling idempotency keys of different
+	// users apart.
 	Subject string
 	// Expires is when its token ends; zero for never.
 	Expires time.Time

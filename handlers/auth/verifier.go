@@ -38,6 +38,9 @@ type Config struct {
 
 // Verifier turns bearer tokens into principals. Safe for concurrent use.
 type Verifier struct {
+	// refusal is why no token is good; nil for a verifier with keys.
+	refusal *Error
+
 	keys   []Key
 	remote *remote
 	parser *jwt.Parser
@@ -68,6 +71,10 @@ func New(ctx context.Context, c Config) (*Verifier, error) {
 	return v, nil
 }
 
+// NoTokens returns a verifier for a server that has access keys only: it refuses every request, with a token or without
+// one, and says how tokens could be made. Without any verifier everyone might do everything.
+func NoTokens() *Verifier { return &Verifier{refusal: noTokens()} }
+
 func newParser(c Config) *jwt.Parser {
 	options := []jwt.ParserOption{
 		jwt.WithValidMethods(algorithms),
@@ -96,6 +103,9 @@ func (v *Verifier) Verify(ctx context.Context, token string) (Principal, error) 
 
 // verify returns a principal that is shared and must not be changed.
 func (v *Verifier) verify(ctx context.Context, token string) (*Principal, *Error) {
+	if v.refusal != nil {
+		return nil, v.refusal
+	}
 	if len(token) > MaxTokenBytes {
 		return nil, badToken(fmt.Sprintf("The token is longer than %d bytes.", MaxTokenBytes))
 	}

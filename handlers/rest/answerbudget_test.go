@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/exchange"
 	"github.com/dabba-mq/dabba/handlers/middleware"
 	"github.com/dabba-mq/dabba/handlers/rest"
 )
@@ -36,7 +37,10 @@ func TestReadersThatDoNotReadTakeABoundedAmountOfMemory(t *testing.T) {
 	srv.Post("/v1/queues/small/messages", `{"body":"x"}`).Want(http.StatusOK)
 	api := rest.New(rest.Config{
 		Engine: srv.Engine, Log: slog.New(slog.DiscardHandler), Readiness: new(rest.Readiness), Now: time.Now,
-		Bodies: middleware.NewBudget(0), Answers: middleware.NewBudget(large + large/2),
+		Exchange: &exchange.Exchange{
+			Bodies: middleware.NewBudget(0), Answers: middleware.NewBudget(large + large/2),
+			Log: slog.New(slog.DiscardHandler), Now: time.Now,
+		},
 	})
 	receive := func(w http.ResponseWriter, queue string) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/queues/"+queue+"/receive", nil)

@@ -10,21 +10,23 @@ import (
 
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/auth"
-	"github.com/dabba-mq/dabba/handlers/middleware"
+	"github.com/dabba-mq/dabba/handlers/exchange"
 )
 
 // Config is what the API needs. All of it is required but Principal.
 type Config struct {
 	Engine *engine.Engine
 	Log    *slog.Logger
-	// Bodies bounds the request bodies in memory, Answers the messages in memory that clients are reading.
-	Bodies, Answers *middleware.Budget
+	// Exchange is shared with the other wire.
+	Exchange *exchange.Exchange
 	// Readiness is red while the server is stopping.
 	Readiness *Readiness
 	// Version is shown by info.
 	Version string
 	// Now is the clock of deadlines.
 	Now func() time.Time
+	// Advance moves the clock of a development server and says what it shows then; nil on all others.
+	Advance func(time.Duration) time.Time
 	// Principal says who a request comes from; nil means that no keys are configured and everyone may do everything.
 	Principal func(*http.Request) auth.Principal
 }
@@ -33,11 +35,11 @@ type Config struct {
 type API struct {
 	engine    *engine.Engine
 	log       *slog.Logger
-	bodies    *middleware.Budget
-	answers   *middleware.Budget
+	exchange  *exchange.Exchange
 	readiness *Readiness
 	version   string
 	now       func() time.Time
+	advance   func(time.Duration) time.Time
 	principal func(*http.Request) auth.Principal
 }
 
@@ -50,11 +52,11 @@ func New(c Config) *API {
 	return &API{
 		engine:    c.Engine,
 		log:       c.Log,
-		bodies:    c.Bodies,
-		answers:   c.Answers,
+		exchange:  c.Exchange,
 		readiness: c.Readiness,
 		version:   c.Version,
 		now:       c.Now,
+		advance:   c.Advance,
 		principal: c.Principal,
 	}
 }
@@ -63,9 +65,6 @@ func New(c Config) *API {
 // written by then.
 type Operation func(w http.ResponseWriter, r *http.Request) error
 
-// clientGone is the status that logs and metrics show when nobody is left to answer. It is nginx's; HTTP has none.
-const clientGone = 499
-
 // Handle makes an operation an http.HandlerFunc: the one place where errors become answers.
 func (a *API) Handle(op Operation) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -73,7 +72,7 @@ func (a *API) Handle(op Operation) http.HandlerFunc {
 		switch {
 		case err == nil:
 		case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
-			w.WriteHeader(clientGone)
+			w.WriteHeader(exchange.ClientGone)
 		default:
 			a.Refuse(w, r, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/jsonwire"
 )
 
 // Attributes are named values beside a message's body, in order. On the wire they are an object from name to a
@@ -102,22 +103,22 @@ func appendAttributes(b []byte, attributes []engine.Attribute) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(b, a.Name)
+		b = jsonwire.AppendString(b, a.Name)
 		b = append(b, ':')
 		// Bytes that happen to be text are bytes all the same.
 		text := !strings.HasPrefix(a.Type, binaryType) && utf8.Valid(a.Value)
 		if a.Type == "" && text {
-			b = appendString(b, a.Value)
+			b = jsonwire.AppendString(b, a.Value)
 			continue
 		}
 		b = append(b, `{"type":`...)
-		b = appendString(b, a.Type)
+		b = jsonwire.AppendString(b, a.Type)
 		if text {
 			b = append(b, `,"value":`...)
-			b = appendString(b, a.Value)
+			b = jsonwire.AppendString(b, a.Value)
 		} else {
 			b = append(b, `,"value_base64":`...)
-			b = appendBase64(b, a.Value)
+			b = jsonwire.AppendBase64(b, a.Value)
 		}
 		b = append(b, '}')
 	}

@@ -110,7 +110,7 @@ func (a *API) Browse(w http.ResponseWriter, r *http.Request) error {
 	for i := range found.Views {
 		size += found.Views[i].Size
 	}
-	release, err := a.holdAnswer(size)
+	release, err := a.exchange.Hold(size)
 	if err != nil {
 		return err
 	}

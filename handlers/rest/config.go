@@ -36,6 +36,9 @@ type QueueConfig struct {
 	Ageing Duration `json:"ageing" swaggertype:"string" extensions:"x-duration" example:"1m"`
 	// Lets the groups of the queue take turns, so that a busy one does not hold up the others.
 	Fair bool `json:"fair"`
+	// What of a group a FIFO queue delivers while one of its messages is leased or backs off. whole: nothing; tail: what
+	// comes before the first such message, that is what came back, but no newer one.
+	GroupLock engine.GroupLock `json:"group_lock" swaggertype:"string" enums:"whole,tail" example:"whole"`
 	// explicit: a message is done when it is acked (at least once); on_receive: when it is received (at most once).
 	Ack engine.AckMode `json:"ack" swaggertype:"string" enums:"explicit,on_receive" example:"explicit"`
 	// Remembers the timelines of the last 1000 messages that left the queue.
@@ -136,6 +139,7 @@ func configOf(c engine.QueueConfig) QueueConfig {
 		Priorities: c.Priorities,
 		Ageing:     Duration(c.Ageing),
 		Fair:       c.Fair,
+		GroupLock:  c.GroupLock,
 		Ack:        c.Ack,
 		History:    c.History,
 		Tags:       maps.Clone(c.Tags),
@@ -180,6 +184,7 @@ func (c QueueConfig) engine() engine.QueueConfig {
 		Priorities: c.Priorities,
 		Ageing:     time.Duration(c.Ageing),
 		Fair:       c.Fair,
+		GroupLock:  c.GroupLock,
 		Ack:        c.Ack,
 		History:    c.History,
 		Tags:       c.Tags,

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/exchange"
 )
 
 // Create makes a queue, or gives it a new configuration. What the request leaves out returns to its default.
@@ -59,12 +60,12 @@ func (a *API) readPatch(w http.ResponseWriter, r *http.Request) (configPatch, er
 	if _, err := query(r); err != nil {
 		return nil, err
 	}
-	body, err := a.read(w, r, usual)
+	body, err := a.exchange.Read(w, r, exchange.Usual)
 	if err != nil {
 		return nil, err
 	}
-	defer body.release()
-	return decodePatch(body.bytes)
+	defer body.Release()
+	return decodePatch(body.Bytes)
 }
 
 func replyQueue(w http.ResponseWriter, status int, q engine.Queue) error {

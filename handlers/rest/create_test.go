@@ -26,7 +26,7 @@ func TestCreateAnswersWithTheWholeConfiguration(t *testing.T) {
 		Has(`"fifo":false`).
 		Has(`"dedup":{"content_based":false,"window":"5m","scope":"queue"}`).
 		Has(`"limits":{"overflow":"reject"}`).
-		Has(`"priorities":1,"ageing":"1m","fair":false,"ack":"explicit","history":false`).
+		Has(`"priorities":1,"ageing":"1m","fair":false,"group_lock":"whole","ack":"explicit","history":false`).
 		Has(`"counts":{"ready":0,"leased":0,"delayed":0,"dead":0,"bytes":0}`).
 		Has(`"oldest_age":null`)
 	if got := created.Header.Get("Location"); got != "/v1/queues/orders" {
@@ -104,6 +104,7 @@ func TestCreateRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		{"FIFO by another name", `{"fifo":true}`, "invalid_request", "fifo", ".fifo"},
 		{"some priorities", `{"priorities":3}`, "invalid_request", "priorities", "1 for none, or 10"},
 		{"priorities and turns", `{"priorities":10,"fair":true}`, "invalid_request", "priorities", "leave fair out"},
+		{"half a lock", `{"group_lock":"half"}`, "invalid_request", "group_lock", "whole or tail"},
 		{"a rate of words", `{"limits":{"rate":"fast"}}`, "invalid_request", "limits.rate", "must be a number"},
 		{"a rate below nothing", `{"limits":{"rate":-1}}`, "invalid_request", "limits.rate", "above 0"},
 		{"a bound that does not fit", `{"limits":{"max_in_flight":5000000000}}`, "invalid_request", "limits.max_in_flight", "out of range"},

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/jsonwire"
 )
 
 // fault is why an entry of a batch cannot be read. A batch is judged entry by entry: as long as the JSON is sound and
@@ -50,7 +51,7 @@ func readEntry[T any](dec *jsontext.Decoder, into *T) error {
 	if !ofValue(&moved) {
 		return &moved
 	}
-	field := fieldName(moved.JSONPointer)
+	field := jsonwire.FieldName(moved.JSONPointer)
 	*into = *new(T)
 	entry.blame(fault{
 		refused: invalid(field, fmt.Sprintf("The field %q %s.", field, reason(&moved))),

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/exchange"
 )
 
 // features are what this server can do beyond the plain verbs, for clients that talk to several versions.
@@ -36,7 +37,7 @@ func (a *API) Info(w http.ResponseWriter, _ *http.Request) error {
 			MaxBatch:        engine.MaxBatch,
 			MaxMessageBytes: engine.MaxMessageBytesLimit,
 			MaxAnswerBytes:  engine.MaxAnswerBytes,
-			MaxBodyBytes:    maxBody,
+			MaxBodyBytes:    exchange.MaxBody,
 			MaxWait:         Duration(engine.MaxWait),
 		},
 	})

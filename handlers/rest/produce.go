@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/exchange"
 )
 
 // Produce appends records to a topic. An answer means that they are durable.
@@ -41,15 +42,15 @@ func (a *API) Produce(w http.ResponseWriter, r *http.Request) error {
 	if req.Key, err = a.idempotencyKey(r); err != nil {
 		return err
 	}
-	body, err := a.read(w, r, a.produceLimit(ref))
+	body, err := a.exchange.Read(w, r, a.produceLimit(ref))
 	if err != nil {
 		return err
 	}
-	defer body.release()
+	defer body.Release()
 	if isJSON(r) {
-		err = readRecords(r, body.bytes, &req)
+		err = readRecords(r, body.Bytes, &req)
 	} else {
-		err = rawRecord(r, body.bytes, &req)
+		err = rawRecord(r, body.Bytes, &req)
 	}
 	if err != nil {
 		return err
@@ -67,14 +68,14 @@ func (a *API) Produce(w http.ResponseWriter, r *http.Request) error {
 }
 
 // produceLimit is the most a request may be: the topic's largest record in base64, and something around it.
-func (a *API) produceLimit(ref engine.Ref) limit {
+func (a *API) produceLimit(ref engine.Ref) exchange.Limit {
 	return func(ctx context.Context) (int64, error) {
 		t, err := a.engine.Topic(ctx, ref)
 		if err != nil {
 			return 0, err
 		}
 		const around = 1 << 20
-		return max(maxBody, t.Config.MaxRecordBytes/3*4+around), nil
+		return max(exchange.MaxBody, t.Config.MaxRecordBytes/3*4+around), nil
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/exchange"
+	"github.com/dabba-mq/dabba/handlers/jsonwire"
 )
 
 // Read gives records of one partition, from a place of the reader's choice. Nothing is remembered of it.
@@ -38,7 +40,7 @@ func (a *API) Read(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if req.Wait > 0 {
-		unhurriedRead(w)
+		exchange.UnhurriedRead(w)
 	}
 	got, err := a.engine.Read(r.Context(), ref, req)
 	if err != nil {
@@ -48,7 +50,7 @@ func (a *API) Read(w http.ResponseWriter, r *http.Request) error {
 	for i := range got.Records {
 		size += int64(got.Records[i].Size)
 	}
-	release, err := a.holdAnswer(size)
+	release, err := a.exchange.Hold(size)
 	if err != nil {
 		return err
 	}
@@ -155,23 +157,23 @@ func appendRecord(b []byte, partition uint32, r *engine.ReadRecord) []byte {
 	if r.Key == nil {
 		b = append(b, "null"...)
 	} else {
-		b = appendString(b, r.Key)
+		b = jsonwire.AppendString(b, r.Key)
 	}
 	switch {
 	case r.Value == nil:
 		b = append(b, `,"value":null`...)
 	case utf8.Valid(r.Value):
-		b = appendString(append(b, `,"value":`...), r.Value)
+		b = jsonwire.AppendString(append(b, `,"value":`...), r.Value)
 	default:
-		b = appendBase64(append(b, `,"value_base64":`...), r.Value)
+		b = jsonwire.AppendBase64(append(b, `,"value_base64":`...), r.Value)
 	}
 	if r.ContentType != "" {
-		b = appendString(append(b, `,"content_type":`...), r.ContentType)
+		b = jsonwire.AppendString(append(b, `,"content_type":`...), r.ContentType)
 	}
 	b = appendAttributes(append(b, `,"headers":`...), r.Headers)
 	b = appendTime(append(b, `,"timestamp":`...), r.Timestamp)
 	if r.TraceParent != "" {
-		b = appendString(append(b, `,"traceparent":`...), r.TraceParent)
+		b = jsonwire.AppendString(append(b, `,"traceparent":`...), r.TraceParent)
 	}
 	return append(b, '}')
 }

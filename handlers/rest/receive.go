@@ -1,18 +1,15 @@
 package rest
 
 import (
-	"context"
-	"log/slog"
 	"net/http"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/exchange"
+	"github.com/dabba-mq/dabba/handlers/jsonwire"
 )
-
-// undoTime is how long taking back an undelivered receive may take.
-const undoTime = 10 * time.Second
 
 // Receive leases messages, waiting for the first if asked to. What a client hung up on is given back uncounted.
 //
@@ -64,7 +61,7 @@ func (a *API) Receive(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return a.handOver(w, r, []*engine.Received{got}, func() error {
+	return a.exchange.HandOver(w, r, []*engine.Received{got}, func() error {
 		if raw {
 			return writeRaw(w, got)
 		}
@@ -72,89 +69,22 @@ func (a *API) Receive(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// handOver answers with messages, and gives them back if the client does not get all of the answer.
-func (a *API) handOver(w http.ResponseWriter, r *http.Request, got []*engine.Received, write func() error) error {
-	if gone(r) {
-		a.undo(r, got)
-		w.WriteHeader(clientGone)
-		return nil
-	}
-	messages, size := heldBy(got)
-	release, err := a.holdAnswer(size)
-	if err != nil {
-		a.undo(r, got)
-		return err
-	}
-	defer release()
-	err = write()
-	if err == nil && messages > 0 {
-		// The lease counts only once the last byte is out. From then on the client may close when it likes: that the
-		// context has ended says nothing any more.
-		err = http.NewResponseController(w).Flush()
-	}
-	if err != nil {
-		a.undo(r, got)
-	}
-	return nil
-}
-
-// holdAnswer makes room for so many bytes of an answer until it is released; a client may read slowly. A small answer fits
-// into the connection's buffer.
-func (a *API) holdAnswer(size int64) (release func(), err error) {
-	if size <= unbudgeted {
-		return func() {}, nil
-	}
-	if !a.answers.Take(size) {
-		return nil, busy("The server is holding as many answers for slow readers as it may; repeat the request shortly, or ask for less.")
-	}
-	return func() { a.answers.Give(size) }, nil
-}
-
-// heldBy is how many messages an answer has, and how much memory it takes until its client has read it.
-func heldBy(got []*engine.Received) (messages int, size int64) {
-	for _, part := range got {
-		messages += len(part.Messages)
-		for i := range part.Messages {
-			size += int64(len(part.Messages[i].Body))
-		}
-	}
-	return messages, size
-}
-
 func (a *API) receive(w http.ResponseWriter, r *http.Request, ref engine.Ref, req engine.ReceiveRequest) (*engine.Received, error) {
 	if req.Wait == nil || *req.Wait > 0 {
-		unhurriedRead(w)
+		exchange.UnhurriedRead(w)
 	}
 	return a.engine.Receive(r.Context(), ref, req)
-}
-
-// unhurriedRead takes away the deadline under which the request was read: it would end a wait that is longer.
-func unhurriedRead(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-}
-
-// undo gives messages back that the client did not get. It failing is like the client's crash after it got them: the
-// leases end by themselves.
-func (a *API) undo(r *http.Request, got []*engine.Received) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), undoTime)
-	defer cancel()
-	for _, part := range got {
-		if err := part.Undo(ctx); err != nil {
-			a.log.WarnContext(ctx, "messages of a receive that was hung up on stay leased until their visibility ends",
-				slog.String("path", r.URL.Path), slog.Int("messages", len(part.Messages)), slog.Any("error", err))
-		}
-	}
 }
 
 // readReceive takes each setting from the body, else from the query, else from a Prefer header.
 func (a *API) readReceive(w http.ResponseWriter, r *http.Request) (engine.ReceiveRequest, error) {
 	var req ReceiveRequest
-	body, err := a.read(w, r, usual)
+	body, err := a.exchange.Read(w, r, exchange.Usual)
 	if err != nil {
 		return engine.ReceiveRequest{}, err
 	}
-	err = decode(body.bytes, &req)
-	body.release() // a wait may be long
+	err = decode(body.Bytes, &req)
+	body.Release() // a wait may be long
 	if err != nil {
 		return engine.ReceiveRequest{}, err
 	}
@@ -254,26 +184,26 @@ func writeReceived(w http.ResponseWriter, got *engine.Received) error {
 
 func appendMessage(b []byte, d *engine.Delivery) []byte {
 	b = appendID(append(b, `{"id":`...), d.ID)
-	b = appendString(append(b, `,"receipt":`...), d.Receipt)
+	b = jsonwire.AppendString(append(b, `,"receipt":`...), d.Receipt)
 	if utf8.Valid(d.Body) {
-		b = appendString(append(b, `,"body":`...), d.Body)
+		b = jsonwire.AppendString(append(b, `,"body":`...), d.Body)
 	} else {
-		b = appendBase64(append(b, `,"body_base64":`...), d.Body)
+		b = jsonwire.AppendBase64(append(b, `,"body_base64":`...), d.Body)
 	}
 	if d.ContentType != "" {
-		b = appendString(append(b, `,"content_type":`...), d.ContentType)
+		b = jsonwire.AppendString(append(b, `,"content_type":`...), d.ContentType)
 	}
 	b = appendAttributes(append(b, `,"attributes":`...), d.Attributes)
 	b = appendUint(append(b, `,"receives":`...), uint64(d.Receives))
 	b = appendTime(append(b, `,"sent_at":`...), d.SentAt)
 	if d.TraceParent != "" {
-		b = appendString(append(b, `,"traceparent":`...), d.TraceParent)
+		b = jsonwire.AppendString(append(b, `,"traceparent":`...), d.TraceParent)
 	}
 	if d.Group != "" {
-		b = appendString(append(b, `,"group":`...), d.Group)
+		b = jsonwire.AppendString(append(b, `,"group":`...), d.Group)
 	}
 	if d.DedupID != "" {
-		b = appendString(append(b, `,"dedup_id":`...), d.DedupID)
+		b = jsonwire.AppendString(append(b, `,"dedup_id":`...), d.DedupID)
 	}
 	if d.Priority > 0 {
 		b = appendUint(append(b, `,"priority":`...), uint64(d.Priority))
@@ -288,9 +218,9 @@ func appendMessage(b []byte, d *engine.Delivery) []byte {
 	b = appendTime(append(b, `,"expires_at":`...), d.Lease.ExpiresAt)
 	b = append(b, '}')
 	if o := d.Origin; o != nil {
-		b = appendString(append(b, `,"origin":{"queue":`...), o.Queue)
+		b = jsonwire.AppendString(append(b, `,"origin":{"queue":`...), o.Queue)
 		if o.Reason != "" {
-			b = appendString(append(b, `,"reason":`...), o.Reason)
+			b = jsonwire.AppendString(append(b, `,"reason":`...), o.Reason)
 		}
 		b = appendUint(append(b, `,"receives":`...), uint64(o.Receives))
 		b = appendTime(append(b, `,"moved_at":`...), o.MovedAt)

@@ -10,6 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/exchange"
+	"github.com/dabba-mq/dabba/handlers/jsonwire"
 )
 
 // ReceiveManyRequest says which queues to lease messages of, and how many together.
@@ -74,13 +76,13 @@ func (a *API) ReceiveMany(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if req.Wait == nil || *req.Wait > 0 {
-		unhurriedRead(w)
+		exchange.UnhurriedRead(w)
 	}
 	got, err := a.engine.ReceiveMany(r.Context(), req)
 	if err != nil {
 		return err
 	}
-	return a.handOver(w, r, got.Parts, func() error { return writeReceivedMany(w, got.Parts) })
+	return a.exchange.HandOver(w, r, got.Parts, func() error { return writeReceivedMany(w, got.Parts) })
 }
 
 // receiveManyOf is the request as the engine takes it, if the caller may receive from each queue.
@@ -194,7 +196,7 @@ func writeReceivedMany(w http.ResponseWriter, parts []*engine.Received) error {
 			}
 			first = false
 			b = appendMessage(b, &part.Messages[i])
-			b = appendString(append(b[:len(b)-1], `,"queue":`...), part.Ref().Name) // in the place of its brace
+			b = jsonwire.AppendString(append(b[:len(b)-1], `,"queue":`...), part.Ref().Name) // in the place of its brace
 			b = append(b, '}')
 			part.Messages[i].Body = nil // not twice in memory while a slow client reads
 		}

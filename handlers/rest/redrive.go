@@ -93,13 +93,13 @@ func (a *API) Redrive(w http.ResponseWriter, r *http.Request) error {
 	if _, err := query(r); err != nil {
 		return err
 	}
-	body, err := a.read(w, r, a.sendLimit(ref))
+	body, err := a.exchange.Read(w, r, a.sendLimit(ref))
 	if err != nil {
 		return err
 	}
-	defer body.release()
+	defer body.Release()
 	var req RedriveRequest
-	if err := decode(body.bytes, &req); err != nil {
+	if err := decode(body.Bytes, &req); err != nil {
 		return err
 	}
 	redrive, err := req.engine()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/auth"
+	"github.com/dabba-mq/dabba/handlers/exchange"
 	"github.com/dabba-mq/dabba/handlers/middleware"
 	"github.com/dabba-mq/dabba/handlers/problem"
 )
@@ -67,7 +68,7 @@ func statusOf(e *engine.Error) int {
 	if e.Code == engine.CodeConflict && (e.Field == ifMatchField || e.Field == ifNoneMatchField) {
 		return http.StatusPreconditionFailed
 	}
-	if e.Code == engine.CodeInvalidRequest && e.Field == encodingField {
+	if e.Code == engine.CodeInvalidRequest && e.Field == exchange.EncodingField {
 		return http.StatusUnsupportedMediaType
 	}
 	if status, ok := statuses[e.Code]; ok {

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/exchange"
 )
 
 // RescheduleRequest says when a message is to be ready instead. With null for a field, and none for the other, that is now.
@@ -63,17 +64,17 @@ func (a *API) readReschedule(w http.ResponseWriter, r *http.Request) (*engine.Re
 	if _, err := query(r); err != nil {
 		return nil, err
 	}
-	body, err := a.read(w, r, usual)
+	body, err := a.exchange.Read(w, r, exchange.Usual)
 	if err != nil {
 		return nil, err
 	}
-	defer body.release()
+	defer body.Release()
 	var req RescheduleRequest
-	if err := decode(body.bytes, &req); err != nil || len(body.bytes) == 0 {
+	if err := decode(body.Bytes, &req); err != nil || len(body.Bytes) == 0 {
 		return nil, err
 	}
 	var given map[string]jsontext.Value // null is not the same as nothing
-	if err := json.Unmarshal(body.bytes, &given); err != nil || len(given) == 0 {
+	if err := json.Unmarshal(body.Bytes, &given); err != nil || len(given) == 0 {
 		return nil, err
 	}
 	return &engine.RescheduleRequest{Delay: (*time.Duration)(req.Delay), DeliverAt: req.DeliverAt}, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/jsonwire"
 )
 
 // scanSend reads the shape that nearly all sends have: one message or a list of them, each with a text body and
@@ -215,7 +216,7 @@ func sound(text []byte) bool {
 	rest := text
 	ascii := true
 	for len(rest) >= 8 {
-		if w := binary.LittleEndian.Uint64(rest); special(w) {
+		if w := binary.LittleEndian.Uint64(rest); jsonwire.Special(w) {
 			if control(w) {
 				return false
 			}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/exchange"
+	"github.com/dabba-mq/dabba/handlers/jsonwire"
 )
 
 // Send appends one message or many to a queue. An answer means that they are durable.
@@ -49,18 +51,18 @@ func (a *API) Send(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body, err := a.read(w, r, a.sendLimit(ref))
+	body, err := a.exchange.Read(w, r, a.sendLimit(ref))
 	if err != nil {
 		return err
 	}
-	defer body.release()
+	defer body.Release()
 
 	var messages []engine.Message
 	many := false
 	if isJSON(r) {
-		messages, many, err = readMessages(r, body.bytes)
+		messages, many, err = readMessages(r, body.Bytes)
 	} else {
-		messages, err = rawMessage(r, body.bytes)
+		messages, err = rawMessage(r, body.Bytes)
 	}
 	if err != nil {
 		return err
@@ -73,7 +75,7 @@ func (a *API) Send(w http.ResponseWriter, r *http.Request) error {
 	sent, err := a.engine.Send(r.Context(), ref, engine.SendRequest{
 		Messages: messages, Key: key,
 		// The deadline under which the request was read would end a longer wait.
-		Waits: func() { unhurriedRead(w) },
+		Waits: func() { exchange.UnhurriedRead(w) },
 	})
 	if err != nil {
 		return err
@@ -85,14 +87,14 @@ func (a *API) Send(w http.ResponseWriter, r *http.Request) error {
 }
 
 // sendLimit is the most a send to the queue may be: its largest message in base64, and something around it.
-func (a *API) sendLimit(ref engine.Ref) limit {
+func (a *API) sendLimit(ref engine.Ref) exchange.Limit {
 	return func(ctx context.Context) (int64, error) {
 		q, err := a.engine.Queue(ctx, ref)
 		if err != nil {
 			return 0, err
 		}
 		const around = 1 << 20
-		return max(maxBody, q.Config.MaxMessageBytes/3*4+around), nil
+		return max(exchange.MaxBody, q.Config.MaxMessageBytes/3*4+around), nil
 	}
 }
 
@@ -238,10 +240,10 @@ func appendID(b []byte, id engine.MessageID) []byte {
 
 // appendItemError appends the member that says why an item was refused.
 func appendItemError(b []byte, err *engine.Error) []byte {
-	b = appendString(append(b, `"error":{"code":`...), string(err.Code))
-	b = appendString(append(b, `,"detail":`...), err.Detail)
+	b = jsonwire.AppendString(append(b, `"error":{"code":`...), string(err.Code))
+	b = jsonwire.AppendString(append(b, `,"detail":`...), err.Detail)
 	if err.Field != "" {
-		b = appendString(append(b, `,"field":`...), err.Field)
+		b = jsonwire.AppendString(append(b, `,"field":`...), err.Field)
 	}
 	return append(b, '}')
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/exchange"
 )
 
 func topicConfigOf(c engine.TopicConfig) TopicConfig {
@@ -39,17 +40,17 @@ func (a *API) readTopicConfig(w http.ResponseWriter, r *http.Request) (engine.To
 	if _, err := query(r); err != nil {
 		return engine.TopicConfig{}, err
 	}
-	body, err := a.read(w, r, usual)
+	body, err := a.exchange.Read(w, r, exchange.Usual)
 	if err != nil {
 		return engine.TopicConfig{}, err
 	}
-	defer body.release()
-	if err := decode(body.bytes, new(TopicConfig)); err != nil {
+	defer body.Release()
+	if err := decode(body.Bytes, new(TopicConfig)); err != nil {
 		return engine.TopicConfig{}, err
 	}
 	config := topicConfigOf(engine.DefaultTopicConfig())
-	if len(body.bytes) > 0 {
-		given, err := merge(jsontext.Value("{}"), jsontext.Value(body.bytes))
+	if len(body.Bytes) > 0 {
+		given, err := merge(jsontext.Value("{}"), jsontext.Value(body.Bytes))
 		if err != nil {
 			return engine.TopicConfig{}, err
 		}

@@ -18,6 +18,7 @@ var examples = map[string]node{
 	"extend":          {"receipts": []any{"the receipt of a received message"}, "visibility": "60s"},
 	"release":         {"consumer": "worker-7"},
 	"purge":           {"state": "dead", "older_than": "1h"},
+	"advanceClock":    {"by": "5m"},
 	"redrive":         {"filter": node{"older_than": "1h"}, "dry_run": true},
 	"receiveMany":     {"queues": []any{"q"}, "max": 10, "wait": "0s"},
 	"pauseQueue":      {"consume": true},

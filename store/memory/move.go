@@ -37,14 +37,12 @@ func (s *Store) move(p store.MoveParams) (res store.MoveResult, frees bool, err 
 	out := model.MovedOut{At: now}
 	bodies, next := model.Fit(source.Movable(now, &p.Select, p.Limit))
 	for _, b := range bodies {
-		m := source.messages[b.Seq]
-		moved := model.Moved{Body: b, Origin: model.Follow(p.Source, b, m, p.Label), NewSize: b.Size, Payload: m.Payload}
-		if p.Replace != nil {
-			moved.NewSize, moved.Payload = p.Replace.Size, p.Replace.Payload
+		moved := model.NewMoved(b, source.messages[b.Seq], &p)
+		if moved.Origin != nil {
+			moved.Origin.MovedAt = model.Time(now)
 		}
-		moved.Origin.MovedAt = model.Time(now)
 		target.messages[in.First+store.Seq(len(in.Entries))] = model.Stored{
-			Size: moved.NewSize, SentAt: now, Payload: moved.Payload, Origin: &moved.Origin,
+			Size: moved.NewSize, SentAt: now, Payload: moved.Payload, Origin: moved.Origin,
 		}
 		in.Entries = append(in.Entries, moved.Meta())
 		out.Seqs = append(out.Seqs, b.Seq)

@@ -70,6 +70,9 @@ func story(r record.Record) (string, error) {
 		from := ""
 		if r.Type == typeMoved {
 			from = fmt.Sprintf(" from queue %x", b.Source)
+			if b.Renewed() {
+				from += " as new ones"
+			}
 		}
 		return fmt.Sprintf("messages %s, %d bytes%s", between(b.First, b.First+store.Seq(b.Len())-1), b.Bytes(), from), nil
 	case typeClaimed:
@@ -121,6 +124,7 @@ func tellConfigured(ev model.Configured) string {
 		text string
 	}{
 		{ev.Settings.Mode == store.FIFO, "FIFO"},
+		{ev.Settings.Tail, "groups locked from the first message in flight on"},
 		{ev.Settings.Mode == store.Fair, "fair"},
 		{ev.Settings.Levels > 1, fmt.Sprintf("%d levels", ev.Settings.Levels)},
 		{ev.Settings.MaxMessages > 0, fmt.Sprintf("at most %d messages", ev.Settings.MaxMessages)},

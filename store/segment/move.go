@@ -72,13 +72,7 @@ func (s *Store) pack(source *queue, bodies []model.Body, p store.MoveParams) ([]
 	}
 	var list []model.Moved
 	damaged, err := s.read(source, seqs, func(i int, m model.Stored) {
-		moved := model.Moved{
-			Body: bodies[i], Origin: model.Follow(source.id, bodies[i], m, p.Label), NewSize: bodies[i].Size, Payload: m.Payload,
-		}
-		if p.Replace != nil {
-			moved.NewSize, moved.Payload = p.Replace.Size, p.Replace.Payload
-		}
-		list = append(list, moved)
+		list = append(list, model.NewMoved(bodies[i], m, &p))
 	})
 	for _, d := range damaged {
 		if f := s.o.Events.Damaged; f != nil {

@@ -64,7 +64,7 @@ func (d drawer) settings(fifo bool) store.Settings {
 	some(2, func() { s.History = 1 << 20 })
 	switch {
 	case fifo:
-		s.Mode = store.FIFO
+		s.Mode, s.Tail = store.FIFO, d.one(2)
 	case d.one(3):
 		s.Mode = store.Fair
 	case d.one(2):

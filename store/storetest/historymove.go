@@ -19,6 +19,7 @@ func (w *historyWorld) prepareMove(d drawer, source, target store.QueueID, all b
 	case d.one(3):
 		p.Select = d.selection(source)
 	}
+	p.Renew = d.one(4)
 	if source == target {
 		p.Target = 404
 	}
@@ -26,8 +27,8 @@ func (w *historyWorld) prepareMove(d drawer, source, target store.QueueID, all b
 	if p.Replace != nil {
 		replaced = brief(p.Replace.Payload)
 	}
-	name := fmt.Sprintf("Move(%x to %x, %s, limit %d, %s, replace %q)",
-		uint64(p.Source), uint64(p.Target), describeSelection(p.Select), p.Limit, p.Label, replaced)
+	name := fmt.Sprintf("Move(%x to %x, %s, limit %d, %s, renew %v, replace %q)",
+		uint64(p.Source), uint64(p.Target), describeSelection(p.Select), p.Limit, p.Label, p.Renew, replaced)
 	return name, func(s *side) (any, error) {
 		p := p
 		var total store.MoveResult

@@ -138,9 +138,13 @@ func (q *plainQueue) group(name string, now time.Time) store.Group {
 		head := slices.MinFunc(ready, q.order(now, nil))
 		g.Head, g.HeadAge = head.Seq, now.Sub(tickTime(head.avail))
 	}
-	locks := filter(q.messages, func(m *plainMessage) bool {
-		return q.settings.Mode == store.FIFO && m.Group == name && (m.locks || m.state == store.StateLeased)
-	})
+	locks := q.lockers(name)
+	if q.settings.Tail && len(locks) > 0 {
+		if len(ready) > 0 && g.Head < locks[0].Seq {
+			return g
+		}
+		locks = locks[:1]
+	}
 	for i, m := range locks {
 		if i == 0 {
 			g.Head = m.Seq

@@ -48,6 +48,9 @@ func (s *plain) Move(_ context.Context, p store.MoveParams) (store.MoveResult, e
 		d := store.Delivery{
 			Payload: m.Payload, Size: m.Size, SentAt: o.SentAt, Group: m.Group, Priority: m.Priority, ExpiresAt: m.ExpiresAt, Origin: &o,
 		}
+		if p.Renew {
+			d.SentAt, d.Origin = now, nil
+		}
 		if m.state == store.StateDead {
 			d.ExpiresAt = time.Time{}
 		}

@@ -29,19 +29,30 @@ func (q *plainQueue) full() bool {
 	return n > 0 && q.count(store.StateLeased) >= int64(n)
 }
 
-// free lists the ready messages whose groups are not locked and have room for one more in flight.
+// free lists the ready messages that nothing in their groups locks, and whose groups have room for one more in flight.
 func (q *plainQueue) free(serving *string) []*plainMessage {
-	leased, locks := q.leasedIn(), make(map[string]bool)
-	for _, m := range q.messages {
-		if m.locks || m.state == store.StateLeased {
-			locks[m.Group] = q.settings.Mode == store.FIFO
-		}
-	}
+	leased := q.leasedIn()
 	return filter(q.in(store.StateReady), func(m *plainMessage) bool {
 		if n := q.settings.GroupInFlight; n > 0 && leased[m.Group] >= int(n) {
 			return false
 		}
-		return serving != nil && *serving == m.Group || !locks[m.Group]
+		served := serving != nil && *serving == m.Group
+		return !slices.ContainsFunc(q.lockers(m.Group), func(l *plainMessage) bool {
+			switch {
+			case served && l.state == store.StateLeased && l.token == q.token+1:
+				return false // this claim took it
+			case q.settings.Tail:
+				return l.Seq < m.Seq
+			}
+			return true
+		})
+	})
+}
+
+// lockers lists the messages that lock a group of a FIFO queue.
+func (q *plainQueue) lockers(group string) []*plainMessage {
+	return filter(q.messages, func(m *plainMessage) bool {
+		return q.settings.Mode == store.FIFO && m.Group == group && (m.locks || m.state == store.StateLeased)
 	})
 }
 

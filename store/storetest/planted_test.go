@@ -45,6 +45,11 @@ func TestPlanted(t *testing.T) {
 			Package: "./store/memory", Run: "TestContract/move",
 		},
 		{
+			Name: "a renewed message is the one it was", File: "store/internal/model/messages.go",
+			Old: "if !p.Renew {", New: "if p.Limit > 0 {",
+			Package: "./store/memory", Run: "TestContract/move_renew",
+		},
+		{
 			Name: "queue time follows the wall clock back", File: "store/internal/model/clock.go",
 			Old: "c.last = max(c.last, at)", New: "c.last = at",
 			Package: "./store/memory", Run: "TestContract/time",
@@ -122,18 +127,38 @@ func TestPlanted(t *testing.T) {
 		},
 		{
 			Name: "two receivers hold one group", File: "store/internal/model/lanes.go",
-			Old: "may := l.ready > 0 && !q.locked(l) &&", New: "may := l.ready > 0 &&",
+			Old: "may := l.ready > 0 && !q.locked(n) &&", New: "may := l.ready > 0 &&",
 			Package: "./store/memory", Run: "TestContract/fifo",
 		},
 		{
 			Name: "a nacked message does not lock its group", File: "store/internal/model/lanes.go",
-			Old: "l.leased+l.backoff > 0", New: "l.leased > 0",
+			Old: "l.leased+l.backoff == 0", New: "l.leased == 0",
 			Package: "./store/memory", Run: "TestContract/fifo",
 		},
 		{
 			Name: "a delayed newcomer locks its group", File: "store/internal/model/lanes.go",
-			Old: "l.leased+l.backoff > 0", New: "l.leased+l.delayed > 0",
+			Old: "l.leased+l.backoff == 0", New: "l.leased+l.delayed == 0",
 			Package: "./store/memory", Run: "TestContract/fifo",
+		},
+		{
+			Name: "a claim goes on past what others hold of its group", File: "store/internal/model/claim.go",
+			Old: "if c.limit > 0 && q.first(l) > c.limit {", New: "if c.limit > 0 && q.first(l) < c.limit {",
+			Package: "./store/memory", Run: "TestContract/fifo_tail",
+		},
+		{
+			Name: "a group is locked whose first message is not held", File: "store/internal/model/lanes.go",
+			Old: "return !q.settings.Tail || l.ready == 0 ||", New: "return !q.settings.Tail || l.ready > 0 ||",
+			Package: "./store/memory", Run: "TestContract/fifo_tail",
+		},
+		{
+			Name: "what is behind a held message is given", File: "store/internal/model/lanes.go",
+			Old: "q.first(l) > q.blocker(n).seq", New: "q.first(l) < q.blocker(n).seq",
+			Package: "./store/memory", Run: "TestContract/fifo_tail",
+		},
+		{
+			Name: "a restart forgets what holds up a group", File: "store/internal/model/queue.go",
+			Old: "case leased, backoff:\n\t\tq.hold(n)", New: "case leased, backoff:",
+			Package: "./store/segment", Run: "TestContract/fifo_tail_restarting",
 		},
 		{
 			Name: "a returned message goes behind the fresh ones of its group", File: "store/internal/model/lanes.go",

@@ -56,3 +56,28 @@ func BenchmarkRemember(b *testing.B) {
 		q.erase(testNow, q.next-1, store.Acked)
 	}
 }
+
+// BenchmarkTail measures giving back and receiving again the first message of a group of which 10,000 are leased, in short
+// groups and in long ones.
+func BenchmarkTail(b *testing.B) {
+	for _, n := range []int{20_000, 1_000_000} {
+		q := newTestQueue(store.Settings{Mode: store.FIFO, Tail: true})
+		for range n {
+			q.add(testNow, Meta{Size: 1, Group: "g"})
+		}
+		p := store.ClaimParams{Max: 10_000, MaxBytes: 1 << 40, Visibility: time.Hour}
+		first, _, _ := q.Claim(testNow, p)
+		p.Max = 1
+		b.Run(fmt.Sprintf("%d messages", n), func(b *testing.B) {
+			token := q.slots.slab[q.mustFind(first.Seqs[0])].token
+			for b.Loop() {
+				q.Settle(testNow, store.SettleParams{Items: []store.SettleItem{{Seq: first.Seqs[0], Token: token, Target: store.Ready}}})
+				ev, _, _ := q.Claim(testNow, p)
+				if len(ev.Seqs) != 1 {
+					b.Fatalf("claimed %v, want the first alone", ev.Seqs)
+				}
+				token = ev.Token
+			}
+		})
+	}
+}

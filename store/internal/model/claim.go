@@ -149,7 +149,9 @@ type claiming struct {
 	queue *Queue
 	now   Millis
 	// group is the key of the lane of a FIFO queue that gives more messages to the same claim, although it is locked by it.
+	// With Tail it gives those before limit, the first that others hold; 0 for no limit.
 	group   uint32
+	limit   store.Seq
 	serving bool
 }
 
@@ -173,7 +175,10 @@ func (c *claiming) next() (store.Seq, bool) {
 		return 0, false
 	}
 	l := q.laneAt(0)
-	c.group, c.serving = l.key, q.settings.Mode == store.FIFO
+	c.group, c.limit, c.serving = l.key, 0, q.settings.Mode == store.FIFO
+	if s := q.blocker(q.lanes.active[0]); s != nil {
+		c.limit = s.seq
+	}
 	return q.first(l), true
 }
 
@@ -189,6 +194,9 @@ func (c *claiming) goesOn() (uint32, bool) {
 	}
 	l := &q.lanes.list[n]
 	if l.ready == 0 || q.settings.GroupInFlight > 0 && l.leased >= q.settings.GroupInFlight {
+		return 0, false
+	}
+	if c.limit > 0 && q.first(l) > c.limit {
 		return 0, false
 	}
 	return n, q.settings.GroupInterval <= 0 || allowed(q.lanes.clocks[n], q.settings.GroupInterval) <= c.now

@@ -17,7 +17,7 @@ const chunkLen = 256
 type facts struct {
 	size     uint32
 	group    uint32 // text; 0 for none
-	alias    uint32 // hash of where a moved message comes from; 0 for one that was sent here
+	alias    uint32 // hash of where a moved message comes from; 0 for one that was sent here, or is new here
 	priority uint8
 	part     uint8  // of a message that was sent with a delay: how many ms of its tick have passed when it is due
 	avail    int64  // tick of first availability: of the due time, for one that was sent with a delay

@@ -13,7 +13,8 @@ import (
 //	configured  at | created u8 | settings
 //	settings    revision u64 | max receives u32 | lazy u8 | retention i64 (ns) | mode u8 | levels u8 | ageing i64 (ns) |
 //	            dedup window i64 (ns) | max messages i64 | max bytes i64 | overflow u8 | max in flight u32 |
-//	            group in flight u32 | interval i64 (ns) | group interval i64 (ns) | expired dead u8 | history u32
+//	            group in flight u32 | interval i64 (ns) | group interval i64 (ns) |
+//	            flags u8 (1 expired dead, 2 tail) | history u32
 //	claimed     at | deadline | token u64 | flags u8 (1 repeated, 2 attempt, 4 lapsed) | consumer text | seqs | died |
 //	            expired | [lapsed] | [attempt 16 | its end]
 //	settled     at | n u32 | n × { seq u64 | target u8 | flags u8 (1 uncount, 2 backs off) | due | reason text }
@@ -48,18 +49,34 @@ func (w *writer) settings(s store.Settings) {
 	w.u32(s.GroupInFlight)
 	w.u64(uint64(s.Interval))
 	w.u64(uint64(s.GroupInterval))
-	w.flag(s.ExpiredDead)
+	var flags uint8
+	if s.ExpiredDead {
+		flags |= settingsExpiredDead
+	}
+	if s.Tail {
+		flags |= settingsTail
+	}
+	w.u8(flags)
 	w.u32(s.History)
 }
 
+const (
+	settingsExpiredDead = 1
+	settingsTail        = 2
+)
+
 func (r *reader) settings() store.Settings {
-	return store.Settings{
+	s := store.Settings{
 		Revision: r.u64(), MaxReceives: r.u32(), Lazy: r.flag(), Retention: time.Duration(r.u64()),
 		Mode: store.Mode(r.u8()), Levels: r.u8(), Ageing: time.Duration(r.u64()), DedupWindow: time.Duration(r.u64()),
 		MaxMessages: int64(r.u64()), MaxBytes: int64(r.u64()), Overflow: store.Overflow(r.u8()),
 		MaxInFlight: r.u32(), GroupInFlight: r.u32(),
-		Interval: time.Duration(r.u64()), GroupInterval: time.Duration(r.u64()), ExpiredDead: r.flag(), History: r.u32(),
+		Interval: time.Duration(r.u64()), GroupInterval: time.Duration(r.u64()),
 	}
+	flags := r.u8()
+	s.ExpiredDead, s.Tail, s.History = flags&settingsExpiredDead != 0, flags&settingsTail != 0, r.u32()
+	r.failed = r.failed || flags > settingsExpiredDead|settingsTail
+	return s
 }
 
 // DecodeConfigured reads what Encode wrote.

@@ -16,7 +16,7 @@ type Meta struct {
 	Priority uint8
 	Dedup    store.DedupKey
 	InOrder  bool
-	// Alias says where a message that was moved in was first sent.
+	// Alias says where a message that was moved in was first sent; 0 for one that is new here.
 	Alias uint32
 
 	displace bool

@@ -12,6 +12,7 @@ import (
 // must encode to the same bytes.
 func FuzzEvents(f *testing.F) {
 	f.Add(uint8(0), Configured{At: 1, Created: true, Settings: store.Settings{Revision: 2}}.Encode(nil))
+	f.Add(uint8(0), Configured{At: 1, Settings: store.Settings{Revision: 2, Mode: store.FIFO, Tail: true, ExpiredDead: true}}.Encode(nil))
 	f.Add(uint8(1), Claimed{At: 1, Token: 3, Consumer: "c", Seqs: []store.Seq{1, 2}}.Encode(nil))
 	f.Add(uint8(2), Settled{At: 1, Changes: []Change{{Seq: 1, Target: store.Ready, Reason: "r"}}}.Encode(nil))
 	f.Add(uint8(3), Swept{At: 1, Expired: []store.Seq{7}}.Encode(nil))
@@ -69,7 +70,7 @@ func FuzzBatch(f *testing.F) {
 	f.Add(EncodeSent(nil, plain, payloads))
 	f.Add(EncodeSent(nil, rich, payloads))
 	f.Add(EncodeMoved(nil, 3, []Moved{
-		{Body: Body{Seq: 4, Group: "g", Priority: 9}, Origin: store.Origin{Queue: 2, Seq: 1, Label: "l", Reason: "r"}, NewSize: 3, Payload: []byte("two")},
+		{Body: Body{Seq: 4, Group: "g", Priority: 9}, Origin: &store.Origin{Queue: 2, Seq: 1, Label: "l", Reason: "r"}, NewSize: 3, Payload: []byte("two")},
 		{Body: Body{Seq: 5, Group: "h"}},
 	}))
 	f.Add(EncodeMoved(nil, 3, []Moved{{Body: Body{Seq: 4, Group: "g", Expires: 8}, NewSize: 3, Payload: []byte("two")}}))

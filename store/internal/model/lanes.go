@@ -99,6 +99,61 @@ func (q *Queue) backHeap(l *lane) order {
 	return o
 }
 
+// tailed says whether what is leased or backs off blocks only what is behind it in its group.
+func (q *Queue) tailed() bool { return q.settings.Mode == store.FIFO && q.settings.Tail }
+
+// hold notes that slot n, which is leased or backs off, blocks what is behind it, and release that it does no more.
+func (q *Queue) hold(n uint32) {
+	if !q.tailed() {
+		return
+	}
+	k, o := q.heldHeap(n)
+	o.add(n)
+	if q.lanes.held == nil {
+		q.lanes.held = make(map[uint32][]uint32)
+	}
+	q.lanes.held[k] = o.items
+}
+
+func (q *Queue) release(n uint32) {
+	if !q.tailed() {
+		return
+	}
+	k, o := q.heldHeap(n)
+	if o.take(n); o.empty() {
+		delete(q.lanes.held, k)
+		return
+	}
+	q.lanes.held[k] = o.items
+}
+
+// heldHeap is the lane of slot n, and what is held there.
+func (q *Queue) heldHeap(n uint32) (lane uint32, o order) {
+	lane = q.lanes.index[q.key(q.slots.slab[n].seq)]
+	return lane, order{slots: &q.slots, less: bySeq, which: 1, items: q.lanes.held[lane]}
+}
+
+// holdAll notes anew what blocks, after the settings have changed whether that is noted.
+func (q *Queue) holdAll() {
+	q.lanes.held = nil
+	for _, o := range []*order{&q.leases, &q.delays} {
+		for _, n := range o.items {
+			if q.slots.slab[n].state != delayed {
+				q.hold(n)
+			}
+		}
+	}
+}
+
+// blocker is the first message of lane n, by sequence, that is leased or backs off, in a queue with Tail; nil when there is
+// none.
+func (q *Queue) blocker(n uint32) *slot {
+	if held := q.lanes.held[n]; len(held) > 0 {
+		return &q.slots.slab[held[0]]
+	}
+	return nil
+}
+
 // lanes of one queue. Numbers of lanes are their places in list.
 type lanes struct {
 	list   []lane
@@ -111,6 +166,8 @@ type lanes struct {
 	clocks map[uint32]int64
 	spent  map[uint32]Millis
 	agenda agenda
+	// held are, in a queue with Tail, the leased and backing off slots of each lane that has any, as a heap by sequence.
+	held map[uint32][]uint32
 	// inOrder is the latest due time of messages sent InOrder.
 	inOrder map[uint32]Millis
 }
@@ -188,7 +245,7 @@ func (q *Queue) arrange(n uint32) {
 	if l.empty() || !grouped(&q.settings) {
 		return // it is about to be forgotten; or there are so few levels that all are looked at
 	}
-	may := l.ready > 0 && !q.locked(l) && (q.settings.GroupInFlight == 0 || l.leased < q.settings.GroupInFlight)
+	may := l.ready > 0 && !q.locked(n) && (q.settings.GroupInFlight == 0 || l.leased < q.settings.GroupInFlight)
 	if may && q.settings.GroupInterval > 0 {
 		if at := allowed(ls.clocks[n], q.settings.GroupInterval); at > q.now {
 			ls.wait(n, at)
@@ -287,9 +344,13 @@ func (q *Queue) quit(key uint32) {
 	}
 }
 
-// locked says whether a FIFO group waits for one of its messages.
-func (q *Queue) locked(l *lane) bool {
-	return q.settings.Mode == store.FIFO && l.leased+l.backoff > 0
+// locked says whether a FIFO group waits for one of its messages: with Tail, only if none is ready before it.
+func (q *Queue) locked(n uint32) bool {
+	l := &q.lanes.list[n]
+	if q.settings.Mode != store.FIFO || l.leased+l.backoff == 0 {
+		return false
+	}
+	return !q.settings.Tail || l.ready == 0 || q.first(l) > q.blocker(n).seq
 }
 
 // before is the order in which lanes are served.

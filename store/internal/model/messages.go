@@ -23,7 +23,8 @@ import (
 //	             [priority u8, plus 128 if in order] | [time to live i64 (ms)] | [dedup key 16] |
 //	             [source seq u64 | expires i64 | alias u32, if moved] }
 //	content, sent   payload
-//	content, moved  queue u64 | seq u64 | sent at i64 | receives u32 | label text | reason text | payload
+//	content, moved  queue u64 | seq u64 | sent at i64 | receives u32 | label text | reason text | payload;
+//	                with alias 0, for a message that is new in the target, payload alone
 //
 // The table says where, counted from the end of the head, each content ends. The checksum of the head covers the queue's
 // generation and the head without the checksum. So one message out of a large record can be read, and checked, without
@@ -201,8 +202,8 @@ func SentLen(ev Sent, payloads [][]byte) int {
 
 // Moved is one message of a moved event, to be encoded.
 type Moved struct {
-	Body   // in the source
-	Origin store.Origin
+	Body                 // in the source
+	Origin *store.Origin // nil for one that is new in the target
 	// Size and Payload are those in the target.
 	NewSize uint32
 	Payload []byte
@@ -210,9 +211,23 @@ type Moved struct {
 
 // Meta is what the target keeps of it.
 func (m *Moved) Meta() Meta {
-	return Meta{
-		Size: m.NewSize, Group: m.Group, Priority: m.Priority, Expires: m.Expires, Alias: alias(m.Origin.Queue, m.Origin.Seq),
+	meta := Meta{Size: m.NewSize, Group: m.Group, Priority: m.Priority, Expires: m.Expires}
+	if m.Origin != nil {
+		meta.Alias = alias(m.Origin.Queue, m.Origin.Seq)
 	}
+	return meta
+}
+
+// NewMoved is a message that is to be moved as p says, given what is kept of it in p.Source.
+func NewMoved(b Body, m Stored, p *store.MoveParams) Moved {
+	moved := Moved{Body: b, NewSize: b.Size, Payload: m.Payload}
+	if !p.Renew {
+		moved.Origin = follow(p.Source, b, m, p.Label)
+	}
+	if p.Replace != nil {
+		moved.NewSize, moved.Payload = p.Replace.Size, p.Replace.Payload
+	}
+	return moved
 }
 
 // EncodeMoved appends a moved event without its stamp.
@@ -228,7 +243,9 @@ func EncodeMoved(b []byte, source store.QueueID, list []Moved) []byte {
 	var contents writer
 	for i, m := range list {
 		from := len(contents.b)
-		contents.origin(m.Origin)
+		if m.Origin != nil {
+			contents.origin(*m.Origin)
+		}
 		contents.raw(m.Payload)
 		w.row(metas[i], flags, len(contents.b), contents.b[from:], number)
 		w.seq(m.Seq)
@@ -432,6 +449,14 @@ func (b *Batch) size(i int) uint32 { return binary.LittleEndian.Uint32(b.row(i))
 
 func (b *Batch) end(i int) int { return int(binary.LittleEndian.Uint32(b.row(i)[4:])) }
 
+// Renewed says whether the first message of a moved batch is new in the target: then all are.
+func (b *Batch) Renewed() bool { return b.n > 0 && b.renewed(0) }
+
+func (b *Batch) renewed(i int) bool {
+	row := b.row(i)
+	return binary.LittleEndian.Uint32(row[len(row)-4:]) == 0
+}
+
 func (b *Batch) sum(i int) uint32 { return binary.LittleEndian.Uint32(b.row(i)[8:]) }
 
 // Sent is the event, for a sent batch.
@@ -492,7 +517,7 @@ func (b *Batch) MessageOf(seq store.Seq, content []byte) (Stored, error) {
 		return Stored{}, fmt.Errorf("checksum of message %d: %w", seq, store.ErrCorrupt)
 	}
 	m := Stored{Size: b.size(i), SentAt: b.At, Payload: content}
-	if b.flags&isMoved == 0 {
+	if b.flags&isMoved == 0 || b.renewed(i) {
 		return m, nil
 	}
 	r := reader{b: content}
@@ -506,7 +531,7 @@ type Stored struct {
 	Size    uint32
 	SentAt  Millis // when it came to this queue
 	Payload []byte
-	Origin  *store.Origin
+	Origin  *store.Origin // of one that was moved here, unless it is new here
 }
 
 func (w *writer) origin(o store.Origin) {
@@ -525,15 +550,15 @@ func (r *reader) origin(movedAt Millis) *store.Origin {
 	}
 }
 
-// Follow is the origin of a message that is moved on: its identity and first send stay, its deliveries add up.
-func Follow(from store.QueueID, c Body, m Stored, label string) store.Origin {
+// follow is the origin of a message that is moved on: its identity and first send stay, its deliveries add up.
+func follow(from store.QueueID, c Body, m Stored, label string) *store.Origin {
 	o := store.Origin{Queue: from, Seq: c.Seq, SentAt: Time(m.SentAt)}
 	if m.Origin != nil {
 		o = *m.Origin
 	}
 	o.Receives += c.Entered
 	o.Label, o.Reason = label, c.Reason
-	return o
+	return &o
 }
 
 // Deliver is the delivery of a stored message.

@@ -99,7 +99,7 @@ func (q *Queue) Configure(now Millis, s store.Settings) (Configured, bool) {
 // ApplyConfigured repeats a Configure.
 func (q *Queue) ApplyConfigured(ev Configured) {
 	q.advance(ev.At) // what ended before now ended under the old settings
-	was := q.settings
+	was, tailed := q.settings, q.tailed()
 	q.settings = ev.Settings
 	if n := len(q.departed) - int(q.settings.History); n > 0 {
 		q.departed = append([]departed(nil), q.departed[n:]...)
@@ -109,6 +109,9 @@ func (q *Queue) ApplyConfigured(ev Configured) {
 		!grouped(&was) && was.Levels != q.settings.Levels:
 		q.layLanes()
 	case q.lanes != nil:
+		if tailed != q.tailed() {
+			q.holdAll()
+		}
 		q.rearrange()
 	}
 }
@@ -151,8 +154,12 @@ func (q *Queue) layLanes() {
 func (q *Queue) enterSlot(seq store.Seq) {
 	n, _ := q.slots.find(seq)
 	s := &q.slots.slab[n]
-	if s.state == ready {
+	switch s.state {
+	case ready:
 		q.keepBack(q.lane(seq), n)
+	case leased, backoff:
+		q.hold(n)
+	case delayed, dead:
 	}
 	q.enter(seq, s.state)
 }

@@ -87,7 +87,7 @@ func (h *history) configure() {
 	}
 	switch pick := h.rng.IntN(4); {
 	case h.fifo:
-		settings.Mode = store.FIFO
+		settings.Mode, settings.Tail = store.FIFO, h.rng.IntN(2) == 0
 	case pick == 0:
 		settings.Mode = store.Fair
 	case pick == 1:
@@ -285,13 +285,17 @@ func (h *history) checkLooks() {
 		if n, touched := h.q.slots.find(seq); touched && (h.q.slots.slab[n].state == leased || h.q.slots.slab[n].state == backoff) {
 			v := h.q.view(seq)
 			g := locks[v.Group]
+			tail := h.q.settings.Tail && g.Head != 0 // only the first one counts
 			if g.Head == 0 {
 				g.Head = seq
 			}
-			if v.Due.After(g.LockedUntil) {
+			if v.Due.After(g.LockedUntil) && !tail {
 				g.LockedUntil = v.Due
 			}
 			locks[v.Group] = g
+		}
+		if v := h.q.view(seq); v.State == store.StateReady && h.q.settings.Tail && locks[v.Group].Head == 0 {
+			locks[v.Group] = store.Group{Head: seq} // before all that could lock it
 		}
 		if h.q.cols.kind(seq) == planned && !slices.Contains(h.q.planned, entry{h.q.cols.due(seq), uint64(seq)}) {
 			h.Fatalf("message %d is due at %d by its facts only", seq, h.q.cols.due(seq))

@@ -127,7 +127,7 @@ func (ch *chunk) holders(field int, v int64) iter.Seq[int] {
 }
 
 // Groups lists groups with messages by name, after the given one, at most limit. It looks at the names of all groups
-// and at all leases and backoffs once, whatever the limit.
+// and at all leases and backoffs once, whatever the limit; with Tail it need not look at these.
 func (q *Queue) Groups(now Millis, after *string, limit int) []store.Group {
 	q.advance(now)
 	if !grouped(&q.settings) || limit < 1 {
@@ -137,7 +137,7 @@ func (q *Queue) Groups(now Millis, after *string, limit int) []store.Group {
 	for _, key := range q.firstGroups(after, limit) {
 		page = append(page, q.groupOf(now, key))
 	}
-	if q.settings.Mode == store.FIFO {
+	if q.settings.Mode == store.FIFO && !q.settings.Tail {
 		q.findLocks(page)
 	}
 	return page
@@ -165,7 +165,8 @@ func (q *Queue) firstGroups(after *string, limit int) []uint32 {
 }
 
 func (q *Queue) groupOf(now Millis, key uint32) store.Group {
-	l := &q.lanes.list[q.lanes.index[key]]
+	n := q.lanes.index[key]
+	l := &q.lanes.list[n]
 	g := store.Group{
 		Name: q.names.get(key), Ready: int64(l.ready), Leased: int64(l.leased), Delayed: int64(l.delayed), Dead: int64(l.dead),
 		HeadAge: -1,
@@ -174,18 +175,21 @@ func (q *Queue) groupOf(now Millis, key uint32) store.Group {
 		seq := q.first(l)
 		g.Head, g.HeadAge = seq, age(now, q.availOf(seq))
 	}
-	if q.locked(l) {
+	if q.locked(n) {
 		g.Head = 0 // until findLocks
+		if s := q.blocker(n); s != nil {
+			g.Head, g.LockedUntil = s.seq, Time(s.due)
+		}
 	}
 	return g
 }
 
-// findLocks fills in what locks the groups of a page.
+// findLocks fills in what locks the groups of a page, in a queue without Tail.
 func (q *Queue) findLocks(page []store.Group) {
 	locked := make(map[uint32]*store.Group)
 	for i := range page {
 		key, _ := q.names.id(page[i].Name)
-		if q.locked(&q.lanes.list[q.lanes.index[key]]) {
+		if q.locked(q.lanes.index[key]) {
 			locked[key] = &page[i]
 		}
 	}

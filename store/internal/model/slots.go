@@ -20,7 +20,7 @@ type slot struct {
 	token    store.Token // of its last delivery; 0 if there was none
 	avail    int64       // tick of first availability; 0 while it never was
 	entered  uint32      // deliveries since it entered the queue
-	pos      [2]uint32   // its places: in the heap of its state, and if ready in that of its lane
+	pos      [2]uint32   // its places: in the heap of its state, and in that of its lane: if ready, or if held
 	consumer uint32      // text: who holds it, or held it last
 	reason   uint32      // text: why it was last given back
 	visits   uint32      // the last one of its deliveries that ended; 0 for none

@@ -27,17 +27,17 @@ func (q *Queue) touch(seq store.Seq) uint32 {
 		q.leave(n)
 		return n
 	}
-	s := slot{seq: seq}
+	s, was := slot{seq: seq}, ready
 	switch q.cols.kind(seq) {
 	case none:
 		panic(fmt.Sprintf("model: queue %d has no message %d", q.id, seq))
 	case planned:
-		q.exit(seq, delayed)
+		was = delayed
 	case fresh, ripe:
-		q.exit(seq, ready)
 		s.avail = q.cols.avail(seq)
 	}
-	q.cols.move(seq, none)
+	q.cols.move(seq, none) // first: its lane gives it no more
+	q.exit(seq, was)
 	return q.slots.add(s)
 }
 
@@ -45,11 +45,15 @@ func (q *Queue) touch(seq store.Seq) uint32 {
 func (q *Queue) leave(n uint32) {
 	s := &q.slots.slab[n]
 	switch s.state {
-	case delayed, backoff:
+	case delayed:
 		q.delays.take(n)
+	case backoff:
+		q.delays.take(n)
+		q.release(n)
 	case leased:
 		q.leasedBytes -= int64(q.Size(s.seq))
 		q.leases.take(n)
+		q.release(n)
 	case ready:
 		q.back.take(n)
 		if l := q.lane(s.seq); l != nil {
@@ -86,6 +90,9 @@ func (q *Queue) setDelayed(n uint32, st state, due Millis) {
 	s := &q.slots.slab[n]
 	s.state, s.due = st, q.within(s, due)
 	q.delays.add(n)
+	if st == backoff {
+		q.hold(n)
+	}
 	q.enter(s.seq, st)
 	q.noteExpiry(s.seq)
 }
@@ -96,6 +103,7 @@ func (q *Queue) setLeased(n uint32, due Millis) {
 	s.state, s.due = leased, q.within(s, due)
 	q.leasedBytes += int64(q.Size(s.seq))
 	q.leases.add(n)
+	q.hold(n)
 	q.enter(s.seq, leased)
 }
 

@@ -1,4 +1,4 @@
-package rest
+package exchange
 
 import (
 	"context"
@@ -14,15 +14,10 @@ import (
 )
 
 const (
-	// maxBody is the most a request body may be, unless its queue takes larger messages.
-	maxBody = 16 << 20
 	// pooledBody is the most a buffer may hold to be kept for the next request.
 	pooledBody = 256 << 10
 	// firstRead is the size of the buffer for a body of unknown length.
 	firstRead = 16 << 10
-	// unbudgeted is the size up to which bodies and answers are no matter for the budgets: however rude others are,
-	// whoever sends and receives small messages is served.
-	unbudgeted = 64 << 10
 	// eager is how much memory a body gets before any of it has arrived, whatever its length is said to be.
 	eager = 1 << 20
 	// unhurried is the size up to which the server's own read timeout is enough for a slow client.
@@ -32,39 +27,40 @@ const (
 	bodyGrace = 20 * time.Second
 )
 
-// body is a request body in pooled memory. It is valid until release.
-type body struct {
-	bytes []byte
-	api   *API
+// Body is a request body in pooled memory. It is valid until Release.
+type Body struct {
+	// Bytes are the whole of it.
+	Bytes []byte
+	x     *Exchange
 	room  int64 // how much of its memory may be used
 	taken int64 // how much of that counts in the budget
 }
 
-var bodies = sync.Pool{New: func() any { return new(body) }}
+var bodies = sync.Pool{New: func() any { return new(Body) }}
 
-// release gives the memory back. The bytes, and everything that shares memory with them, are not valid any more.
-func (b *body) release() {
-	b.api.bodies.Give(b.taken)
-	if cap(b.bytes) > pooledBody {
-		b.bytes = nil
+// Release gives the memory back. The bytes, and everything that shares memory with them, are not valid any more.
+func (b *Body) Release() {
+	b.x.Bodies.Give(b.taken)
+	if cap(b.Bytes) > pooledBody {
+		b.Bytes = nil
 	}
-	b.bytes, b.api, b.room, b.taken = b.bytes[:0], nil, 0, 0
+	b.Bytes, b.x, b.room, b.taken = b.Bytes[:0], nil, 0, 0
 	bodies.Put(b)
 }
 
-// limit is the most a request's body may be, asked only when it is more than 16 MiB.
-type limit func(context.Context) (int64, error)
+// Limit is the most a request's body may be, asked only when it is more than [MaxBody].
+type Limit func(context.Context) (int64, error)
 
-// usual is the limit of all calls that carry no messages.
-func usual(context.Context) (int64, error) { return maxBody, nil }
+// Usual is the limit of all calls that carry no messages.
+func Usual(context.Context) (int64, error) { return MaxBody, nil }
 
-// read takes in the whole request body. One that says to be too long is refused before any of it is read.
-func (a *API) read(w http.ResponseWriter, r *http.Request, most limit) (*body, error) {
+// Read takes in the whole request body. One that says to be too long is refused before any of it is read.
+func (x *Exchange) Read(w http.ResponseWriter, r *http.Request, most Limit) (*Body, error) {
 	if err := plainBody(w, r); err != nil {
 		return nil, err
 	}
-	b, _ := bodies.Get().(*body)
-	b.api = a
+	b, _ := bodies.Get().(*Body)
+	b.x = x
 	var err error
 	if r.ContentLength >= 0 {
 		err = b.readKnown(w, r, most)
@@ -72,18 +68,18 @@ func (a *API) read(w http.ResponseWriter, r *http.Request, most limit) (*body, e
 		err = b.readChunked(w, r, most)
 	}
 	if err != nil {
-		b.release()
+		b.Release()
 		return nil, err
 	}
 	return b, nil
 }
 
-func (b *body) readKnown(w http.ResponseWriter, r *http.Request, most limit) error {
+func (b *Body) readKnown(w http.ResponseWriter, r *http.Request, most Limit) error {
 	size := r.ContentLength
 	if size == 0 {
 		return nil
 	}
-	if size > maxBody {
+	if size > MaxBody {
 		m, err := most(r.Context())
 		if err != nil {
 			return err
@@ -97,8 +93,8 @@ func (b *body) readKnown(w http.ResponseWriter, r *http.Request, most limit) err
 		if err := b.grow(min(size, max(eager, 2*read))); err != nil {
 			return err
 		}
-		b.bytes = b.bytes[:b.room]
-		if _, err := io.ReadFull(r.Body, b.bytes[read:]); err != nil {
+		b.Bytes = b.Bytes[:b.room]
+		if _, err := io.ReadFull(r.Body, b.Bytes[read:]); err != nil {
 			return unread(err)
 		}
 		read = b.room
@@ -107,10 +103,10 @@ func (b *body) readKnown(w http.ResponseWriter, r *http.Request, most limit) err
 }
 
 // readChunked doubles its memory as the body arrives, up to one byte more than is allowed.
-func (b *body) readChunked(w http.ResponseWriter, r *http.Request, most limit) error {
-	m, raised := int64(maxBody), false
+func (b *Body) readChunked(w http.ResponseWriter, r *http.Request, most Limit) error {
+	m, raised := int64(MaxBody), false
 	for {
-		if int64(len(b.bytes)) == b.room {
+		if int64(len(b.Bytes)) == b.room {
 			size := max(firstRead, 2*b.room)
 			if size > m && !raised {
 				var err error
@@ -125,10 +121,10 @@ func (b *body) readChunked(w http.ResponseWriter, r *http.Request, most limit) e
 			}
 			b.patience(w, size)
 		}
-		n, err := r.Body.Read(b.bytes[len(b.bytes):b.room])
-		b.bytes = b.bytes[:len(b.bytes)+n]
+		n, err := r.Body.Read(b.Bytes[len(b.Bytes):b.room])
+		b.Bytes = b.Bytes[:len(b.Bytes)+n]
 		switch {
-		case int64(len(b.bytes)) > m:
+		case int64(len(b.Bytes)) > m:
 			return tooLarge(w, m)
 		case errors.Is(err, io.EOF):
 			return nil
@@ -139,27 +135,27 @@ func (b *body) readChunked(w http.ResponseWriter, r *http.Request, most limit) e
 }
 
 // grow makes room for size bytes in all, if the server has it.
-func (b *body) grow(size int64) error {
+func (b *Body) grow(size int64) error {
 	if size > unbudgeted {
-		if !b.api.bodies.Take(size - b.taken) {
+		if !b.x.Bodies.Take(size - b.taken) {
 			return busy("The server is holding as many request bodies as it may; repeat the request shortly.")
 		}
 		b.taken = size
 	}
 	b.room = size
-	if int64(cap(b.bytes)) < size {
-		b.bytes = append(make([]byte, 0, size), b.bytes...)
+	if int64(cap(b.Bytes)) < size {
+		b.Bytes = append(make([]byte, 0, size), b.Bytes...)
 	}
 	return nil
 }
 
 // patience lets a large body take longer than the server's read timeout, in proportion to its size.
-func (b *body) patience(w http.ResponseWriter, size int64) {
+func (b *Body) patience(w http.ResponseWriter, size int64) {
 	if size <= unhurried {
 		return
 	}
 	allowance := bodyGrace + time.Duration(size)*time.Second/bodyRate
-	_ = http.NewResponseController(w).SetReadDeadline(b.api.now().Add(allowance))
+	_ = http.NewResponseController(w).SetReadDeadline(b.x.Now().Add(allowance))
 }
 
 func tooLarge(w http.ResponseWriter, most int64) error {
@@ -172,14 +168,13 @@ func tooLarge(w http.ResponseWriter, most int64) error {
 	}
 }
 
-// busy is a refusal for now.
-func busy(detail string) error {
-	return &engine.Error{Code: engine.CodeUnavailable, Detail: detail, Outcome: engine.NotApplied, RetryAfter: time.Second}
-}
-
 func unread(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return invalid("", "The request body arrived too slowly; send it faster or in smaller parts.")
 	}
 	return invalid("", "The request body ended before it was complete; send it again.")
+}
+
+func invalid(field, detail string) error {
+	return &engine.Error{Code: engine.CodeInvalidRequest, Field: field, Detail: detail, Outcome: engine.NotApplied}
 }

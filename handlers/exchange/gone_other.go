@@ -1,6 +1,6 @@
 //go:build !unix
 
-package rest
+package exchange
 
 // peerClosed knows nothing on this system: the request's context has to do.
 func peerClosed(uintptr) bool { return false }

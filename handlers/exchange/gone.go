@@ -1,4 +1,4 @@
-package rest
+package exchange
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 // connKey is where a request's context holds its connection.
 type connKey struct{}
 
-// WithConn is for [http.Server.ConnContext]: it lets [API.Receive] look at the connection itself.
+// WithConn is for [http.Server.ConnContext]: it lets [Exchange.HandOver] look at the connection itself.
 func WithConn(ctx context.Context, conn net.Conn) context.Context {
 	if c, ok := conn.(syscall.Conn); ok {
 		return context.WithValue(ctx, connKey{}, c)

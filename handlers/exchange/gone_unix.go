@@ -1,6 +1,6 @@
 //go:build unix
 
-package rest
+package exchange
 
 import (
 	"errors"

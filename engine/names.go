@@ -1,0 +1,36 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Names lists the names of the tenant's queues as [Engine.Queues] does, without a look at their messages.
+func (e *Engine) Names(ctx context.Context, tenant, prefix, after string, limit int) ([]string, error) {
+	start := ""
+	if after != "" {
+		start = tenantPrefix(tenant) + after
+	}
+	names, err := listed(ctx, e, tenantPrefix(tenant)+prefix, start, limit, func(key string) (string, error) {
+		ref, err := refOfKey(key)
+		return ref.Name, err
+	})
+	if err != nil {
+		return nil, fromStore(fmt.Errorf("list the names of the queues of %s: %w", tenant, err))
+	}
+	return names, nil
+}
+
+// Feeders are the names of the queues that name this one as their dead-letter queue, by name.
+func (e *Engine) Feeders(ctx context.Context, ref Ref) ([]string, error) {
+	if _, _, err := e.lookup(ctx, ref); err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, q := range e.catalog.feedersOf(ref) {
+		names = append(names, q.ref.Name)
+	}
+	slices.Sort(names)
+	return names, nil
+}

@@ -1,0 +1,55 @@
+package rest
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/dabba-mq/dabba/engine"
+)
+
+// maxAdvance is the most one call moves the clock.
+const maxAdvance = 366 * 24 * time.Hour
+
+// AdvanceClockRequest says how far the clock goes.
+type AdvanceClockRequest struct {
+	// At most 8784h, a year.
+	By *Duration `json:"by" validate:"required" swaggertype:"string" extensions:"x-duration" example:"5m"`
+}
+
+// AdvanceClockAnswer is what the clock shows now.
+type AdvanceClockAnswer struct {
+	Now time.Time `json:"now" validate:"required" format:"date-time"`
+}
+
+// AdvanceClock moves the clock of a development server forward.
+//
+// @Summary Move the development clock
+// @Description Only on a server that was started with --dev, for test suites that would have to sleep otherwise: delays, leases, retries, deduplication, time to live, retention, schedules and the waits of receives see the time pass at once. It cannot be moved back, and is the system's again when the server restarts. Tokens and signatures are checked against the system's clock. With keys configured it needs admin:*:* in the default tenant, since it is the clock of all.
+// @ID advanceClock
+// @Tags server
+// @Accept json
+// @Produce json
+// @Param request body AdvanceClockRequest true "How far"
+// @Success 200 {object} AdvanceClockAnswer
+// @Failure 400,401,403,404,413,415,default {object} problem.Document
+// @Security bearer
+// @Router /v1/dev/clock/advance [post]
+func (a *API) AdvanceClock(w http.ResponseWriter, r *http.Request) error {
+	if err := a.RequireAdmin(r); err != nil {
+		return err
+	}
+	if a.advance == nil {
+		return &engine.Error{
+			Code: engine.CodeNotFound, Outcome: engine.NotApplied,
+			Detail: "This server's clock is the system's; start a server for tests with --dev to move its clock.",
+		}
+	}
+	var req AdvanceClockRequest
+	if err := a.decode(w, r, &req); err != nil {
+		return err
+	}
+	if req.By == nil || *req.By <= 0 || time.Duration(*req.By) > maxAdvance {
+		return invalid("by", "Give a duration above 0, at most 8784h: the clock goes forward only.")
+	}
+	return reply(w, http.StatusOK, AdvanceClockAnswer{Now: a.advance(time.Duration(*req.By)).UTC()})
+}

@@ -1,0 +1,57 @@
+package sqs
+
+import (
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/auth"
+	"github.com/dabba-mq/dabba/handlers/exchange"
+)
+
+// The account and the region of a server that is not told others.
+const (
+	DefaultAccount = "000000000000"
+	DefaultRegion  = "us-east-1"
+)
+
+// Config is what the wire needs. Engine, Log, Exchange and Now are required.
+type Config struct {
+	Engine   *engine.Engine
+	Log      *slog.Logger
+	Exchange *exchange.Exchange
+	// Now is the clock that signatures are held against.
+	Now func() time.Time
+	// Verifier checks bearer tokens. If it is nil everyone may do everything.
+	Verifier *auth.Verifier
+	// Account has 12 digits; Region is that of requests that name none, whose queues the native API shows. Empty means
+	// the defaults.
+	Account, Region string
+	// PublicURL is how clients reach the server, without a slash at its end; empty means as the request did.
+	PublicURL string
+	// Relaxed leaves out the 60 seconds that must pass between two purges, and before a deleted queue is made again.
+	Relaxed bool
+}
+
+// API serves the wire. It is safe for concurrent use.
+type API struct {
+	Config
+	// starting has the queues, by their [engine.Ref], of which a move task is just being started.
+	starting sync.Map
+}
+
+// New returns the wire's handler.
+func New(c Config) *API {
+	if c.Account == "" {
+		c.Account = DefaultAccount
+	}
+	if c.Region == "" {
+		c.Region = DefaultRegion
+	}
+	return &API{Config: c}
+}
+
+// Asks says whether a request that could also be for a person's browser is for this wire: a GET of "/".
+func Asks(r *http.Request) bool { return r.URL.Query().Has("Action") }

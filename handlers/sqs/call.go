@@ -1,0 +1,97 @@
+package sqs
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/auth"
+)
+
+// call is one request under way. It belongs to one goroutine.
+type call struct {
+	*API
+	w http.ResponseWriter
+	r *http.Request
+	// principal makes the request, in a region.
+	principal auth.Principal
+	region    string
+	// received are messages that the client must get with the answer, or that are given back.
+	received *engine.Received
+}
+
+func (c *call) ctx() context.Context { return c.r.Context() }
+
+// tenant is the engine's namespace for a region of the principal's tenant. The native API shows that of the server's own
+// region, so it has the tenant's name.
+func (c *call) tenant() string {
+	if c.region == c.Region {
+		return c.principal.Tenant
+	}
+	return c.principal.Tenant + "/" + c.region
+}
+
+// queue is the queue that a request is about, if the principal may perform the action on it: send, receive, read or
+// manage. The parameter may be a URL, of which only the path counts since clients sit behind proxies, or a bare name.
+func (c *call) queue(parameter, action string) (engine.Ref, error) {
+	name := nameInURL(parameter)
+	if name == "" {
+		name = nameInPath(c.r.URL.Path)
+	}
+	if name == "" {
+		return engine.Ref{}, missing("QueueUrl")
+	}
+	return c.named(name, action)
+}
+
+// named is [call.queue] by name.
+func (c *call) named(name, action string) (engine.Ref, error) {
+	if err := c.principal.Require("queues", action, name); err != nil {
+		return engine.Ref{}, err
+	}
+	return engine.Ref{Tenant: c.tenant(), Name: name}, nil
+}
+
+// nameInURL is the queue's name in the URL of a queue; empty for a URL that is of none.
+func nameInURL(s string) string {
+	if !strings.Contains(s, "/") {
+		return s
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return s
+	}
+	return nameInPath(u.Path)
+}
+
+// nameInPath is what follows the account.
+func nameInPath(path string) string {
+	_, name, _ := strings.Cut(strings.Trim(path, "/"), "/")
+	return name
+}
+
+// url is the URL of a queue: as the client reached the server, unless the server knows better.
+func (c *call) url(name string) string {
+	base := c.PublicURL
+	if base == "" {
+		scheme := "http"
+		if c.r.TLS != nil || c.r.Header.Get("X-Forwarded-Proto") == "https" {
+			scheme = "https"
+		}
+		base = scheme + "://" + c.r.Host
+	}
+	return base + "/" + c.Account + "/" + name
+}
+
+// arn is the Amazon Resource Name of a queue in the request's region.
+func (c *call) arn(name string) string {
+	return "arn:aws:sqs:" + c.region + ":" + c.Account + ":" + name
+}
+
+// nameInARN is the queue's name in the ARN of a queue of the request's region; false for anything else.
+func (c *call) nameInARN(arn string) (string, bool) {
+	name, ok := strings.CutPrefix(arn, c.arn(""))
+	return name, ok && name != ""
+}

@@ -1,0 +1,28 @@
+package sqs
+
+import "github.com/dabba-mq/dabba/engine"
+
+// sendMessage sends one message. An answer means that it is durable.
+func (c *call) sendMessage(in *sendMessageRequest) (*sent, error) {
+	s, err := c.sendTo(in.QueueURL, false)
+	if err != nil {
+		return nil, err
+	}
+	m, f := s.message(&in.outgoing)
+	if f == nil {
+		f = s.checkOrder(&in.outgoing)
+	}
+	if f != nil {
+		return nil, f
+	}
+	messages := []engine.Message{m}
+	outcomes, err := s.send(messages)
+	if err != nil {
+		return nil, err
+	}
+	if outcomes[0].Err != nil {
+		return nil, s.refused(outcomes[0].Err)
+	}
+	answer := in.sent(&messages[0], &outcomes[0])
+	return &answer, nil
+}

@@ -1,0 +1,130 @@
+package sqs
+
+import (
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/exchange"
+	"github.com/dabba-mq/dabba/handlers/middleware"
+)
+
+// protocol is one way to write requests and answers: [jsonProtocol] or [queryProtocol]. It has read what it needs of one
+// request, and shares memory with its body until decode has returned.
+type protocol interface {
+	// operation is the name of what is asked for.
+	operation() string
+	// decode reads the parameters into the operation's request. Nothing in it shares memory with the body.
+	decode(request any) error
+	// find is the operation, if it may be asked for in this way.
+	find() (operation, *fault)
+	// answer appends an answer of the operation to b.
+	answer(b []byte, answer any, requestID string) []byte
+	// fault appends a fault to b.
+	fault(b []byte, f *fault, requestID string) []byte
+	// contentType is that of answers and faults.
+	contentType() string
+}
+
+// requestIDHeader has the request's id, which Query also says in its answers.
+const requestIDHeader = "X-Amzn-Requestid"
+
+// ServeHTTP answers one request of either protocol.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := a.Exchange.Read(w, r, exchange.Usual)
+	if err != nil {
+		a.refuse(w, r, newProtocol(r, nil), err)
+		return
+	}
+	p := newProtocol(r, body.Bytes)
+	c := &call{API: a, w: w, r: r}
+	answer, err := c.run(p, body)
+	if err != nil {
+		a.refuse(w, r, p, err)
+		return
+	}
+	write := func() error { return a.write(w, p, answer) }
+	if c.received == nil {
+		// An error here means that the client is gone: there is nobody to tell.
+		_ = write()
+		return
+	}
+	if err := a.Exchange.HandOver(w, r, []*engine.Received{c.received}, write); err != nil {
+		a.refuse(w, r, p, err)
+	}
+}
+
+// run does what the request asks for. The body is released before it may take long.
+func (c *call) run(p protocol, body *exchange.Body) (any, error) {
+	released := false
+	release := func() {
+		if !released {
+			released = true
+			body.Release()
+		}
+	}
+	defer release()
+	if err := c.authenticate(body.Bytes); err != nil {
+		return nil, err
+	}
+	op, f := p.find()
+	if f != nil {
+		return nil, f
+	}
+	in := op.input()
+	if err := p.decode(in); err != nil {
+		return nil, err
+	}
+	release()
+	return op.do(c, in)
+}
+
+func (a *API) write(w http.ResponseWriter, p protocol, answer any) error {
+	out := newBuffer()
+	defer out.release()
+	out.bytes = p.answer(out.bytes, answer, requestID(w))
+	return out.send(w, p, http.StatusOK)
+}
+
+// refuse answers with a fault, and logs it when it is the server's.
+func (a *API) refuse(w http.ResponseWriter, r *http.Request, p protocol, err error) {
+	if r.Context().Err() != nil {
+		w.WriteHeader(exchange.ClientGone)
+		return
+	}
+	f := faultOf(err)
+	if f.status >= http.StatusInternalServerError {
+		a.Log.LogAttrs(r.Context(), slog.LevelWarn, "request failed",
+			slog.String("request_id", requestID(w)),
+			slog.String("operation", p.operation()),
+			slog.Any("error", err))
+	}
+	w.Header().Set("X-Amzn-Query-Error", f.code+";"+f.sender())
+	out := newBuffer()
+	defer out.release()
+	out.bytes = p.fault(out.bytes, f, requestID(w))
+	_ = out.send(w, p, f.status)
+}
+
+// requestID is the one that the observer gave the request.
+func requestID(w http.ResponseWriter) string { return w.Header().Get(middleware.RequestIDHeader) }
+
+// sender says whose fault it is, in the words of AWS.
+func (f *fault) sender() string {
+	if f.status >= http.StatusInternalServerError {
+		return "Receiver"
+	}
+	return "Sender"
+}
+
+// send writes the answer in one go. The error is that of the connection.
+func (b *buffer) send(w http.ResponseWriter, p protocol, status int) error {
+	h := w.Header()
+	h[requestIDHeader] = h[middleware.RequestIDHeader]
+	h["Content-Type"] = []string{p.contentType()}
+	h["Content-Length"] = []string{strconv.Itoa(len(b.bytes))}
+	w.WriteHeader(status)
+	_, err := w.Write(b.bytes)
+	return err
+}
