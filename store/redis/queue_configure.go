@@ -36,6 +36,7 @@ func settingArgs(s store.Settings) []any {
 	set("retains", int64(flag(s.Retention > 0)))
 	set("retention", int64(s.Retention/time.Millisecond))
 	set("mode", int64(s.Mode))
+	set("tail", int64(flag(s.Tail)))
 	set("levels", int64(s.Levels))
 	set("ages", int64(flag(s.Ageing > 0)))
 	span("ageing", max(s.Ageing, time.Millisecond))

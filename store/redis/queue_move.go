@@ -28,10 +28,11 @@ type intent struct {
 	moving         []moving
 }
 
-// moving is one message as the target is to have it.
+// moving is one message as the target is to have it. One that is new there comes from nowhere.
 type moving struct {
 	store.Delivery
-	origin store.Origin
+	from   string
+	origin []byte
 }
 
 // Move implements [store.Queues]. See the package's comment on the four steps. A call that ends before the second step is
@@ -63,7 +64,7 @@ func (s *Store) mark(ctx context.Context, p store.MoveParams) (intent, store.Seq
 		size, body = p.Replace.Size, p.Replace.Payload
 	}
 	oldest := p.Select.States == store.StateDead && onlyStates(&p.Select)
-	args := []any{decimal(uint64(p.Target)), p.Limit, p.Label, flag(p.Replace != nil), size, body, flag(oldest)}
+	args := []any{decimal(uint64(p.Target)), p.Limit, p.Label, flag(p.Renew), flag(p.Replace != nil), size, body, flag(oldest)}
 	r, _, err := s.queue(ctx, queueMoveMark, queueCall{id: p.Source}, append(args, selectionArgs(&p.Select)...)...)
 	if err != nil {
 		return in, 0, err
@@ -79,17 +80,16 @@ func (s *Store) mark(ctx context.Context, p store.MoveParams) (intent, store.Seq
 // read reads what the source noted.
 func (in *intent) read(r *reply) {
 	in.target = store.QueueID(r.uint())
-	label, replaced, size, body := r.text(), r.int() == 1, uint32(r.int()), r.text()
+	label, renewed, replaced, size, body := r.text(), r.int() == 1, r.int() == 1, uint32(r.int()), r.text()
 	for list := r.list(); list.more(); {
 		item := list.list()
 		m := moving{Delivery: item.delivery()}
 		reason, dead := item.text(), item.int() == 1
-		m.origin = store.Origin{Queue: in.source, Seq: m.Seq, SentAt: m.SentAt}
-		if m.Origin != nil {
-			m.origin = *m.Origin
+		if !renewed {
+			o := in.follow(m.Delivery)
+			o.Label, o.Reason = label, reason
+			m.from, m.origin = encodeFrom(o), encodeOrigin(o)
 		}
-		m.origin.Receives += m.Entered
-		m.origin.Label, m.origin.Reason = label, reason
 		if dead {
 			m.ExpiresAt = time.Time{}
 		}
@@ -98,6 +98,16 @@ func (in *intent) read(r *reply) {
 		}
 		in.moving = append(in.moving, m)
 	}
+}
+
+// follow is the origin of a message that is moved on: its identity and first send stay, its deliveries add up.
+func (in *intent) follow(d store.Delivery) store.Origin {
+	o := store.Origin{Queue: in.source, Seq: d.Seq, SentAt: d.SentAt}
+	if d.Origin != nil {
+		o = *d.Origin
+	}
+	o.Receives += d.Entered
+	return o
 }
 
 // conclude makes the steps after the first.
@@ -130,7 +140,7 @@ func (s *Store) insert(ctx context.Context, in intent) (time.Duration, error) {
 	args = append(args, in.id)
 	for i := range in.moving {
 		m := &in.moving[i]
-		args = append(args, m.Payload, m.Size, m.Group, m.Priority, wallMillis(m.ExpiresAt), encodeFrom(m.origin), encodeOrigin(m.origin))
+		args = append(args, m.Payload, m.Size, m.Group, m.Priority, wallMillis(m.ExpiresAt), m.from, m.origin)
 	}
 	r, now, err := s.queue(ctx, queueMoveInsert, queueCall{id: in.target}, args...)
 	if err != nil {

@@ -1,4 +1,5 @@
 #!lua flags=no-writes
--- How many partitions a log has; 0 if there is no such log.
+-- Counts partitions.
 -- KEYS: c. ARGV: none.
+-- Returns how many the log has; 0 if there is no such log.
 return tonumber(redis.call('HGET', KEYS[1], 'partitions') or 0)

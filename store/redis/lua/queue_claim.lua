@@ -66,7 +66,9 @@ local function highest()
   return best
 end
 
-local serving -- the group of a FIFO queue that goes on giving to this claim, although it is locked by it
+-- The group of a FIFO queue that goes on giving to this claim, although it is locked by it; with tail it gives what is
+-- before limit, the first message that others hold.
+local serving, limit
 
 -- goes_on is the group being served, if it may give another message.
 local function goes_on()
@@ -77,6 +79,7 @@ local function goes_on()
     or settings.group_in_flight > 0 and g.leased >= settings.group_in_flight
     or settings.group_limited > 0
       and allowed(g.ahead, g.ahead_ns, settings.group_interval, settings.group_interval_ns) > now
+    or limit and first_of(digits(g.number)) > limit
   then
     return nil
   end
@@ -104,6 +107,7 @@ local function next_ready()
     local name = string.sub(member, 17)
     g = find_group(name)
     serving = settings.mode == FIFO and name or nil
+    limit = settings.tail > 0 and blocker(g) or nil
   end
   return (first_of(digits(g.number)))
 end

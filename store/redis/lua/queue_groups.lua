@@ -15,8 +15,12 @@ local function head_of(g)
   return seq, avail
 end
 
--- lock_of is the first message that locks a FIFO group, and when the last of them ends.
+-- lock_of is the first message that locks a FIFO group, and when the last of them ends; with tail only the first counts.
 local function lock_of(g)
+  if settings.tail > 0 then
+    local first = blocker(g)
+    return first, record_of(first).due
+  end
   local lane = LOCKS .. digits(g.number)
   local first, ends
   for _, member in ipairs(redis.call('ZRANGEBYLEX', key.by_lane, '[' .. lane, '[' .. lane .. '\255')) do

@@ -74,8 +74,30 @@ local function quit(name)
   groups[name], unarranged[name], unsaved[name] = false, nil, nil
 end
 
--- A FIFO group waits for those of its messages that are leased or back off.
-local function locked(g) return settings.mode == FIFO and g.leased + g.backoff > 0 end
+local LOCKS = 'L' -- goes before the lane where it is listed what locks a FIFO group
+
+-- first_of is the sequence and the tick (0 in a FIFO queue) of the message that a lane gives next; nil when none is ready.
+local function first_of(lane)
+  local member = redis.call('ZRANGEBYLEX', key.by_lane, '[' .. lane, '[' .. lane .. '\255', 'LIMIT', 0, 1)[1]
+  if member then
+    return tonumber(string.sub(member, 33)), tonumber(string.sub(member, 17, 32))
+  end
+end
+
+-- blocker is the sequence of the first message that locks a FIFO group: that is leased or backs off.
+local function blocker(g)
+  local lane = LOCKS .. digits(g.number)
+  local member = redis.call('ZRANGEBYLEX', key.by_lane, '[' .. lane, '[' .. lane .. '\255', 'LIMIT', 0, 1)[1]
+  return member and tonumber(string.sub(member, 18))
+end
+
+-- A FIFO group waits for those of its messages that are leased or back off; with tail only if none is ready before them.
+local function locked(g)
+  if settings.mode ~= FIFO or g.leased + g.backoff == 0 then
+    return false
+  end
+  return settings.tail == 0 or g.ready == 0 or first_of(digits(g.number)) > blocker(g)
+end
 
 -- arrange puts a group in or out of those that may be served.
 local function arrange(name)
@@ -151,8 +173,6 @@ local function lane_of(m)
   return digits(math.min(m.priority, settings.levels - 1))
 end
 
-local LOCKS = 'L' -- goes before the lane where it is listed what locks a FIFO group
-
 -- lane_member is how a message is listed in its lane; nil if it is not: ready messages are, and what locks a FIFO group.
 local function lane_member(m)
   if m.state == READY and has_lanes(settings) then
@@ -160,13 +180,5 @@ local function lane_member(m)
   end
   if settings.mode == FIFO and (m.state == LEASED or m.state == BACKOFF) then
     return LOCKS .. lane_of(m) .. digits(m.seq)
-  end
-end
-
--- first_of is the sequence and the tick (0 in a FIFO queue) of the message that a lane gives next; nil when none is ready.
-local function first_of(lane)
-  local member = redis.call('ZRANGEBYLEX', key.by_lane, '[' .. lane, '[' .. lane .. '\255', 'LIMIT', 0, 1)[1]
-  if member then
-    return tonumber(string.sub(member, 33)), tonumber(string.sub(member, 17, 32))
   end
 end

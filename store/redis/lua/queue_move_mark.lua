@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
 -- The first step of a move, in the source: takes messages that are selected and not leased out of everything, as moving.
 -- KEYS: those of the source. ARGV: as for every queue, with an empty revision, then
---   5  target, 6 how many at most, 7 label
---   8  1 if the content of the one message is replaced, 9 by what size, 10 and body
---   11 1 to take dead messages, the oldest first, whatever the selection says
---   12… the selection, see queue_select.lua
+--   5  target, 6 how many at most, 7 label, 8 1 if they are new in the target
+--   9  1 if the content of the one message is replaced, 10 by what size, 11 and body
+--   12 1 to take dead messages, the oldest first, whatever the selection says
+--   13… the selection, see queue_select.lua
 -- Returns {now, 1, id, where to go on or 0, intent}; the id is empty when there were none.
 -- include: queue_begin
 -- include: queue_select
@@ -27,10 +27,10 @@ local function oldest_dead(limit)
 end
 
 local function movable(limit)
-  if ARGV[11] == '1' then
+  if ARGV[12] == '1' then
     return oldest_dead(limit)
   end
-  local sel = read_selection(12)
+  local sel = read_selection(13)
   if sel.states == 0 then
     sel.states = 15
   end
@@ -66,6 +66,6 @@ for i, m in ipairs(list) do
 end
 counters.moves = counters.moves + 1
 local id = ARGV[3] .. ':' .. text(counters.moves)
-redis.call('HSET', key.moves, OUT .. id, pack_intent(ARGV[5], ARGV[7], ARGV[8], ARGV[9], ARGV[10], seqs))
+redis.call('HSET', key.moves, OUT .. id, pack_intent(ARGV[5], ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11], seqs))
 save()
 return { now, 1, id, next, show_intent(find_intent(id)) }

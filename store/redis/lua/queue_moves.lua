@@ -3,17 +3,19 @@
 
 local OUT, IN = 'o', 'i' -- what goes before an id in the key of moves, in the source and in the target
 
--- An intent is what the source knows: target, when begun, label, 1 if the content is replaced, by what size and body, and
--- sequences.
-local function pack_intent(target, label, replaced, size, body, seqs)
-  return cmsgpack.pack({ target, now, label, replaced, size, body, seqs })
+-- An intent is what the source knows: target, when begun, label, 1 if the messages are new in the target, 1 if the content is
+-- replaced, by what size and body, and sequences.
+local function pack_intent(target, label, renewed, replaced, size, body, seqs)
+  return cmsgpack.pack({ target, now, label, renewed, replaced, size, body, seqs })
 end
 
 local function find_intent(id)
   local packed = redis.call('HGET', key.moves, OUT .. id)
   if packed then
     local f = cmsgpack.unpack(packed)
-    return { target = f[1], begun = f[2], label = f[3], replaced = f[4], size = f[5], body = f[6], seqs = f[7] }
+    return {
+      target = f[1], begun = f[2], label = f[3], renewed = f[4], replaced = f[5], size = f[6], body = f[7], seqs = f[8],
+    }
   end
 end
 
@@ -27,7 +29,7 @@ local function each_moving(intent, f)
   end
 end
 
--- show_intent says what the target needs: target, label, 1 if replaced, size and body, messages. Of each what a receiver
+-- show_intent says what the target needs: target, label, 1 if renewed, 1 if replaced, size and body, messages. Of each what a receiver
 -- would see, then why it was last given back and 1 if it was dead.
 local function show_intent(intent)
   local list = {}
@@ -36,7 +38,7 @@ local function show_intent(intent)
     v[#v + 1], v[#v + 2] = m.reason, m.was == DEAD and 1 or 0
     list[#list + 1] = v
   end)
-  return { intent.target, intent.label, intent.replaced, intent.size, intent.body, list }
+  return { intent.target, intent.label, intent.renewed, intent.replaced, intent.size, intent.body, list }
 end
 
 -- moves_out lists the ids of moves that go out and began no later than some milliseconds ago.
