@@ -15,40 +15,56 @@ import (
 // the version of the format.
 func (s *Store) check(ctx context.Context) error {
 	var facts map[string]string
-	var fsync string
 	err := s.do(ctx, func(c redis.Cmdable) error {
 		text, err := c.Info(ctx).Result()
-		facts = parseInfo(text)
 		if err != nil {
 			return err
 		}
+		facts = parseInfo(text)
 		// Managed servers may refuse this: then the promise says less.
 		if got, err := c.ConfigGet(ctx, "appendfsync").Result(); err == nil {
-			fsync = got["appendfsync"]
+			facts["appendfsync"] = got["appendfsync"]
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if major, _, _ := strings.Cut(facts["redis_version"], "."); !atLeast(major, 7) {
-		return fmt.Errorf("Redis %s, but 7.0 or later is needed: %w", facts["redis_version"], store.ErrVersion)
+	promise, warning, err := judge(facts)
+	if err != nil {
+		return err
 	}
-	if policy := facts["maxmemory_policy"]; policy != "noeviction" {
-		return fmt.Errorf("the server's maxmemory-policy is %q, so it may throw messages away at any time; set it to noeviction", policy)
+	if warning != "" {
+		s.o.Warning(warning)
 	}
-	s.info = store.Info{Name: "redis", Promise: promise(facts["aof_enabled"] == "1", fsync), Durable: true}
-	if facts["aof_enabled"] != "1" {
-		s.o.Warning("The Redis server has no append-only file: when it stops, it loses all that came after its last snapshot. Set appendonly yes.")
-	} else if fsync == "no" {
-		s.o.Warning("The Redis server leaves syncing to its operating system (appendfsync no): a power cut may take the last half minute. Set appendfsync everysec or always.")
-	}
+	s.info = store.Info{Name: "redis", Promise: promise, Durable: true}
 	return s.format(ctx)
 }
 
-func atLeast(number string, want int) bool {
-	n, err := strconv.Atoi(number)
-	return err == nil && n >= want
+// judge says what an acknowledgement survives on a server like that, what its owner should be warned of, or why it cannot be
+// used.
+func judge(facts map[string]string) (promise, warning string, err error) {
+	major, _, _ := strings.Cut(facts["redis_version"], ".")
+	if n, err := strconv.Atoi(major); err != nil || n < 7 {
+		return "", "", fmt.Errorf("the server is Redis %s, but 7.0 or later is needed: %w", facts["redis_version"], store.ErrVersion)
+	}
+	if policy := facts["maxmemory_policy"]; policy != "noeviction" {
+		return "", "", fmt.Errorf("the server's maxmemory-policy is %q, so it may throw messages away at any time; set it to noeviction", policy)
+	}
+	if facts["aof_enabled"] != "1" {
+		return "what is acknowledged is in the memory of the Redis server, and lost if that stops before its next snapshot",
+			"The Redis server has no append-only file: when it stops, it loses what came after its last snapshot. Set appendonly yes.", nil
+	}
+	switch facts["appendfsync"] {
+	case "always":
+		return "what is acknowledged is synced to the disk of the Redis server (appendfsync always)", "", nil
+	case "everysec":
+		return "what is acknowledged survives the end of the Redis server, and within about a second a power cut (appendfsync everysec)", "", nil
+	case "no":
+		return "what is acknowledged survives the end of the Redis server, and a power cut once its operating system has written it (appendfsync no)",
+			"The Redis server leaves syncing to its operating system: a power cut may take the last half minute. Set appendfsync everysec or always.", nil
+	}
+	return "what is acknowledged is in the append-only file of the Redis server, which does not tell when it is synced", "", nil
 }
 
 // parseInfo reads the answer to INFO: lines of name:value.
@@ -60,21 +76,6 @@ func parseInfo(text string) map[string]string {
 		}
 	}
 	return facts
-}
-
-// promise is what an acknowledgement survives with these settings of the server.
-func promise(aof bool, fsync string) string {
-	switch {
-	case !aof:
-		return "what is acknowledged is in the memory of the Redis server, and lost if that stops before its next snapshot"
-	case fsync == "always":
-		return "what is acknowledged is synced to the disk of the Redis server (appendfsync always)"
-	case fsync == "everysec":
-		return "what is acknowledged is on the disk of the Redis server within about a second (appendfsync everysec)"
-	case fsync == "no":
-		return "what is acknowledged is on the disk of the Redis server when its operating system writes it (appendfsync no)"
-	}
-	return "what is acknowledged is written to the append-only file of the Redis server, which does not tell when it is synced"
 }
 
 // format enters the version of the keys' format, or compares it.

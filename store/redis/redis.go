@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/dabba-mq/dabba/store"
@@ -60,6 +61,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.Warning == nil {
 		o.Warning = func(string) {}
 	}
+	quiet()
 	co, err := redis.ParseURL(o.URL)
 	if err != nil {
 		return nil, fmt.Errorf("URL of the Redis server (it is like redis://user:password@host:6379/0): %w", err)
@@ -77,6 +79,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	return s, nil
 }
+
+// quiet keeps the client from writing to standard error: all that it would say there is in the errors it returns.
+var quiet = sync.OnceFunc(logging.Disable)
 
 // enter begins a call, which ends with calls.Done. It is [store.ErrClosed] after Close.
 func (s *Store) enter() error {

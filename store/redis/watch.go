@@ -16,12 +16,14 @@ import (
 )
 
 // watcher is the one subscription of this process, and whom it tells. Scripts publish what they did in the channel of
-// their tag: "q" and a queue's generation, or "l", a log's generation, ":" and the number of a partition. What a process
-// changed itself comes the same way. News that are lost with a connection are made up for by telling of everything.
+// their tag: "q" and a queue's generation, "c" and the same when its settings were replaced (whoever waits then learns of
+// them), or "l", a log's generation, ":" and the number of a partition. What a process changed itself comes the same way.
+// News that are lost with a connection are made up for by telling of everything.
 type watcher struct {
 	queues atomic.Pointer[func(store.QueueID)]
 	logs   atomic.Pointer[func(store.LogID, uint32)]
 	begin  sync.Once
+	late   atomic.Bool     // Watch returned before the subscription was confirmed
 	life   context.Context //nolint:containedctx // the subscription lives as long as the store
 	end    context.CancelFunc
 	work   sync.WaitGroup
@@ -54,6 +56,7 @@ func (s *Store) subscribe() {
 		select {
 		case <-confirmed:
 		case <-time.After(patience):
+			s.late.Store(true)
 		}
 	})
 }
@@ -67,14 +70,16 @@ func (s *Store) listen(sub *redis.PubSub, confirmed chan<- struct{}) {
 		case *redis.Message:
 			s.tell(m.Payload)
 		case *redis.Subscription: // one for each channel, again after the connection was lost
-			switch {
-			case m.Count < tags:
-			case first:
+			if m.Count < tags {
+				continue
+			}
+			if first {
 				close(confirmed)
-				first = false
-			default:
+			}
+			if !first || s.late.Load() {
 				s.tellAll(s.life)
 			}
+			first = false
 		}
 	}
 }
@@ -102,7 +107,7 @@ func (s *Store) tell(news string) {
 	id, err := strconv.ParseUint(generation, 10, 64)
 	switch {
 	case err != nil:
-	case kind == "q":
+	case kind == "q", kind == "c":
 		s.tellQueue(store.QueueID(id))
 	case kind == "l":
 		if p, err := strconv.ParseUint(partition, 10, 32); err == nil {

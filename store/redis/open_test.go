@@ -1,0 +1,96 @@
+package redis
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/dabba-mq/dabba/store"
+)
+
+func TestJudge(t *testing.T) {
+	good := map[string]string{"redis_version": "7.0.15", "maxmemory_policy": "noeviction", "aof_enabled": "1", "appendfsync": "always"}
+	for _, c := range []struct {
+		name            string
+		change          map[string]string
+		promise, warned string // parts of what is said
+		refused         string // part of the error
+	}{
+		{name: "synced", promise: "synced to the disk"},
+		{name: "every second", change: map[string]string{"appendfsync": "everysec"}, promise: "within about a second"},
+		{name: "never synced", change: map[string]string{"appendfsync": "no"}, promise: "operating system", warned: "appendfsync everysec"},
+		{name: "hidden", change: map[string]string{"appendfsync": ""}, promise: "does not tell"},
+		{name: "no file", change: map[string]string{"aof_enabled": "0"}, promise: "in the memory", warned: "appendonly yes"},
+		{name: "a later version", change: map[string]string{"redis_version": "8.2.1"}, promise: "synced"},
+		{name: "an old version", change: map[string]string{"redis_version": "6.2.7"}, refused: "Redis 6.2.7"},
+		{name: "eviction", change: map[string]string{"maxmemory_policy": "allkeys-lru"}, refused: "allkeys-lru"},
+	} {
+		facts := make(map[string]string)
+		for _, m := range []map[string]string{good, c.change} {
+			for name, value := range m {
+				facts[name] = value
+			}
+		}
+		promise, warning, err := judge(facts)
+		switch {
+		case (err != nil) != (c.refused != "") || err != nil && !strings.Contains(err.Error(), c.refused):
+			t.Errorf("%s: judge(%v) = %v, want an error with %q", c.name, facts, err, c.refused)
+		case !strings.Contains(promise, c.promise) || (warning != "") != (c.warned != "") || !strings.Contains(warning, c.warned):
+			t.Errorf("%s: judge(%v) = %q, %q, want them with %q, %q", c.name, facts, promise, warning, c.promise, c.warned)
+		}
+	}
+}
+
+func TestOpenChecksTheServer(t *testing.T) {
+	t.Parallel()
+	s := ownServer(t, "--maxmemory-policy", "allkeys-lru", "--appendonly", "no")
+	if _, err := Open(t.Context(), Options{URL: s.url}); err == nil || !strings.Contains(err.Error(), "noeviction") {
+		t.Errorf("Open on a server that evicts = %v, want an error that says what to set", err)
+	}
+	s.set(t, "maxmemory-policy", "noeviction")
+	var warnings []string
+	o := Options{URL: s.url, Warning: func(w string) { warnings = append(warnings, w) }}
+	if got := open(t, o).Info(); len(warnings) != 1 || !strings.Contains(got.Promise, "memory") {
+		t.Errorf("Open on a server without a file: promise %q, warnings %q", got.Promise, warnings)
+	}
+	s.set(t, "appendonly", "yes")
+	s.set(t, "appendfsync", "always")
+	if got := open(t, o).Info(); len(warnings) != 1 || !strings.Contains(got.Promise, "synced") {
+		t.Errorf("Open on a server that syncs: promise %q, warnings %q", got.Promise, warnings)
+	}
+}
+
+func TestOpenChecksTheFormat(t *testing.T) {
+	t.Parallel()
+	url := serverURL(t)
+	o := Options{URL: url, Prefix: freshPrefix(t, url)}
+	s := open(t, o)
+	if err := s.client.Set(t.Context(), o.Prefix+"version", "2", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), o); !errors.Is(err, store.ErrVersion) {
+		t.Errorf("Open of keys of another format = %v, want %v", err, store.ErrVersion)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	port, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		o    Options
+		want error
+	}{
+		{"a URL of another kind", Options{URL: "http://127.0.0.1:1"}, nil},
+		{"a prefix with a hash tag", Options{URL: "redis://127.0.0.1:1", Prefix: "a{b}"}, nil},
+		{"a server that is not there", Options{URL: address(port)}, store.ErrUnavailable},
+	} {
+		_, err := Open(t.Context(), c.o)
+		if err == nil || c.want != nil && !errors.Is(err, c.want) {
+			t.Errorf("Open with %s = %v, want %v", c.name, err, c.want)
+		}
+	}
+}
