@@ -9,30 +9,32 @@
 // 16 decimal digits, so that members of one score are ordered by sequence.
 //
 //	version           string: the version of this layout, 1. Whoever opens another one refuses with ErrVersion.
-//	{queues}          sorted set, all scores 0: the generations of all queues, 20 decimal digits each. A generation is
-//	                  noted before the queue is made and struck off after it was dropped, so it may name a queue that
-//	                  is not there.
+//	{q}all, {l}all    sorted sets, all scores 0: the generations of all queues and of all logs, 20 decimal digits each. A
+//	                  generation is noted before it is made and struck off after it was dropped, so there may be
+//	                  some that are not there.
+//	{kv}…             the key-value part, see kv.go
 //
-// The key-value part:
+// What belongs to a generation is in keys with one of 256 tags, its remainder in two hexadecimal digits, so that the news
+// of all can be heard on 256 channels, each in the slot of what it is about.
 //
-//	{kv}v             hash: key → revision in 16 decimal digits, then the value
-//	{kv}k             sorted set, all scores 0: the keys, for listing in order
-//	{kv}r             string: the last revision
+//	{<tag>}q<generation>:<letter>   a queue
+//	{<tag>}l<generation>:<letter>   a log, see lua/log.lua
+//	{<tag>}news                     channel of announcements
 //
-// Each queue has a fixed set of keys, all in the slot of {q<generation>}; only those that hold something exist. After
-// the tag comes one letter:
+// The letters of a queue are these; only keys that hold something exist:
 //
 //	c  hash           counters and settings, see below. The queue exists if this key does.
 //	s  stream         the messages. The id of an entry is <sequence>-1. Fields, always all and in this order: body, size,
 //	                  sent (when it came to this queue), group, priority, expires (end of the time to live, or 0), from
 //	                  ("<generation>:<sequence>" where a moved message was first sent, else empty) and origin (what else
 //	                  is known of its past, as written by encodeOrigin)
-//	t  sorted set     touched messages: score sequence, member a record (pack_touched in lua/queue.lua). A message without
+//	t  sorted set     touched messages: score sequence, member a record (pack_touched in lua/queue_message.lua). A message without
 //	                  a record is fresh: ready since it was sent, never received.
 //	v  hash           sequence → the last 15 deliveries of the message that ended (pack_visits)
 //	a  sorted set     ready messages by age: score the tick of first availability, member sequence
 //	r  sorted set     in a queue with lanes the same messages by lane, all scores 0: member lane, tick (0 in a FIFO queue)
-//	                  and sequence, 16 digits each. The lane is the number of the group, or the level.
+//	                  and sequence, 16 digits each. The lane is the number of the group, or the level. In a FIFO
+//	                  queue also what locks its group, leased or backing off: member "L", lane and sequence.
 //	l  sorted set     leased messages: score end of the lease, member sequence
 //	d  sorted set     delayed messages and those that back off: score end of the delay, member sequence
 //	x  sorted set     ready and delayed messages with a time to live: score its end, member sequence
@@ -50,8 +52,8 @@
 //	f  sorted set     spans of sequences that were moved away: score the last of a span, member the first. The lowest are
 //	                  forgotten when there are more than 65,536.
 //	h  list           messages that left, the latest last (pack_departed), as many as the settings say
-//	i  hash           moves that came in and are not concluded: move id → "<source generation>:<when>:<how many>"
-//	j  hash           moves that go out and are not concluded: move id → target, when begun, sequences (pack_intent)
+//	j  hash           moves that are not concluded: "o" + move id → intent (pack_intent), of those that go out, "i" + move
+//	                  id → when, of those that came in
 //
 // Fields of c:
 //
@@ -61,60 +63,46 @@
 //	next              sequence of the next message
 //	token             the last one given out
 //	turns             of groups that were served or became known
+//	moves             that went out
 //	bytes, leased_bytes, dead_bytes
 //	                  sums of sizes: of all messages, of leased and of dead ones
 //	ahead, ahead_ns   what the queue's rate counts, in milliseconds and the nanoseconds beyond
 //	work              what a change of settings has left to do, in bounded steps, before anything else: "lay <sequence>" puts
-//	                  the messages from there on into lanes, "arrange <name>" decides anew which groups after that name
+//	                  the messages from there on into lanes, "arrange <name>" decides anew which groups from that name on
 //	                  may be served; else empty
-//
-// A log has its settings and one stream for each partition:
-//
-//	{l<log>}c         hash: settings, and what is known of each partition
-//	{l<log>}<n>       stream of partition n, with ids <offset>-1
 //
 // # Scripts
 //
-// A script is put together from a file of its own and the shared files it needs, in the order [newScript] names them.
-// KEYS of a queue script are the keys above, in the order c s t v a r l d x z g n w y o p u e m f h i j. ARGV begins
-// with
+// A script is put together from a file of its own and the shared files that it and they include. KEYS of a queue's script
+// are the keys above, in the order c s t v a r l d x z g n w y o p u e m f h j, and the channel. ARGV begins with the
+// time (lua/clock.lua), the generation and the revision of the settings that the call was made for, or nothing if it is for any,
+// and goes on with what the header of the script says. The reply is an array of queue time, a status and the result, or an
+// error (GONE, STALE, REUSED). The status is
 //
-//	1  the queue's generation
-//	2  the instant in milliseconds, or empty: then it is the server's TIME
-//	3  the revision of the settings that the call was made for, or empty if it is for any
-//	4  the name of the channel for announcements
-//
-// and goes on with what the header of the script says. The reply is an array that begins with a status:
-//
-//	0  done; the result follows
-//	1  again: much was due, and a bounded part of it was done but not yet the call: make the call again
-//	2  gone: there is no such queue
-//	3  stale: the revision is another one, which follows
-//	4  the idempotency key was used for something else
-//	5  moves under way are in the way; their ids and targets follow
+//	1  done
+//	0  much was due, and a bounded part of it was done but not yet the call: make the call again
 //
 // Work per call is bounded: by the size of the call, and 1,000 messages beside that.
 //
 // # Announcements
 //
-// Scripts announce in the transition itself, with PUBLISH on the channel <prefix>wake, and each node listens with one
-// subscription:
+// Scripts announce in the transition itself, with SPUBLISH on the channel of their tag:
 //
 //	q<generation>                 a claim or send that waits in the queue may go on
 //	c<generation>                 the queue has other settings, or is gone
-//	l<log>:<partition>            records were appended
+//	l<generation>:<partition>     records were appended
 //
 // # Moves
 //
 // Two queues may be in different slots, and on a cluster on different servers, so a move is four steps, each one script:
 //
 //  1. mark: in the source, the messages become moving: in no count, index or lane, but still stored; the intent is
-//     noted in j. Nobody can claim or settle them any more.
-//  2. insert: the target stores them and notes the id of the move in i, so that a repeat is harmless.
+//     noted. Nobody can claim or settle them any more.
+//  2. insert: the target stores them and notes the id of the move, so that a repeat is harmless.
 //  3. delete: the source removes the messages and the intent.
 //  4. forget: the target removes the id.
 //
 // Every step can be repeated, by any node. Sweep goes on with what has stood still for some seconds: a move whose intent is
-// there goes on with step 2, and if the target is gone its messages become again what they were (unmark). An id in i whose
+// there goes on with step 2, and if the target is gone its messages become again what they were. An id in the target whose
 // intent is gone is forgotten.
 package redis

@@ -57,6 +57,13 @@ func (s *Store) queue(ctx context.Context, sc *script, c queueCall, args ...any)
 // revised is a call for the settings of a revision.
 func revised(id store.QueueID, revision uint64) queueCall { return queueCall{id, decimal(revision)} }
 
+// newLook is a script that only carries out what time has made due and looks: it may be lost or repeated without harm.
+func newLook(name string) *script {
+	sc := newScript(name)
+	sc.reads = true
+	return sc
+}
+
 // uint reads a number of 64 bits, which scripts keep as text.
 func (r *reply) uint() uint64 {
 	t := r.text()

@@ -6,7 +6,7 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-var queueGroups = newScript("queue_groups")
+var queueGroups = newLook("queue_groups")
 
 // Groups implements [store.QueueAdmin].
 func (s *Store) Groups(ctx context.Context, id store.QueueID, after *string, limit int) ([]store.Group, error) {

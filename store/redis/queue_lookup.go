@@ -7,7 +7,7 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-var queueLookup = newScript("queue_lookup")
+var queueLookup = newLook("queue_lookup")
 
 // What a lookup finds.
 const (

@@ -11,7 +11,7 @@ import (
 
 var (
 	queueMoveMark   = newScript("queue_move_mark")
-	queueMoveIntent = newScript("queue_move_intent")
+	queueMoveIntent = newLook("queue_move_intent")
 	queueMoveInsert = newScript("queue_move_insert")
 	queueMoveDelete = newScript("queue_move_delete")
 	queueMoveForget = newScript("queue_move_forget")

@@ -6,7 +6,7 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-var queueScan = newScript("queue_scan")
+var queueScan = newLook("queue_scan")
 
 // Scan implements [store.QueueAdmin].
 func (s *Store) Scan(ctx context.Context, p store.ScanParams) (store.ScanResult, error) {

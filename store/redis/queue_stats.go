@@ -7,7 +7,7 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-var queueStats = newScript("queue_stats")
+var queueStats = newLook("queue_stats")
 
 // Stats implements [store.Queues].
 func (s *Store) Stats(ctx context.Context, id store.QueueID) (store.Stats, error) {
