@@ -12,13 +12,16 @@
 //	{q}all, {l}all    sorted sets, all scores 0: the generations of all queues and of all logs, 20 decimal digits each. A
 //	                  generation is noted before it is made and struck off after it was dropped, so there may be
 //	                  some that are not there.
-//	{kv}…             the key-value part, see kv.go
+//	{q}moves          sorted set: the queues with moves under way, by when the last one was noted
+//	{kv}v, {kv}n      hashes of the key-value part: key → value, key → revision
+//	{kv}k             sorted set, all scores 0: its keys, for listing in order
+//	{kv}r             string: the last revision given out
 //
 // What belongs to a generation is in keys with one of 256 tags, its remainder in two hexadecimal digits, so that the news
 // of all can be heard on 256 channels, each in the slot of what it is about.
 //
 //	{<tag>}q<generation>:<letter>   a queue
-//	{<tag>}l<generation>:<letter>   a log, see lua/log.lua
+//	{<tag>}l<generation>:<name>     a log
 //	{<tag>}news                     channel of announcements
 //
 // The letters of a queue are these; only keys that hold something exist:
@@ -52,8 +55,9 @@
 //	f  sorted set     spans of sequences that were moved away: score the last of a span, member the first. The lowest are
 //	                  forgotten when there are more than 65,536.
 //	h  list           messages that left, the latest last (pack_departed), as many as the settings say
-//	j  hash           moves that are not concluded: "o" + move id → intent (pack_intent), of those that go out, "i" + move
-//	                  id → when, of those that came in
+//	j  hash           moves that go out and are not concluded: move id → intent (note_intent in lua/queue_moves.lua)
+//	i  sorted set     moves that came in, and with an x before them those that never may: the score is until when one may
+//	                  come in that is not known here
 //
 // Fields of c:
 //
@@ -71,10 +75,21 @@
 //	                  the messages from there on into lanes, "arrange <name>" decides anew which groups from that name on
 //	                  may be served; else empty
 //
+// The names of a log are these:
+//
+//	c     hash        revision, partitions, age and bytes of retention (milliseconds, 0 for none), now (as above), and
+//	                  p<number> for each partition that had a record: first, next, gone, total, call and kept, see
+//	                  lua/log.lua
+//	<n>s  stream      the records of partition n. The id of an entry is <offset>-1. Fields, always in this order: size, time
+//	                  (milliseconds), body
+//	<n>f  hash        facts of these records in blocks of 64, see lua/logfacts.lua
+//	o     hash        idempotency keys of appends → first result, as MessagePack
+//	e     sorted set  when their windows end
+//
 // # Scripts
 //
 // A script is put together from a file of its own and the shared files that it and they include. KEYS of a queue's script
-// are the keys above, in the order c s t v a r l d x z g n w y o p u e m f h j, and the channel. ARGV begins with the
+// are the keys above, in the order c s t v a r l d x z g n w y o p u e m f h j i, and the channel. ARGV begins with the
 // time (lua/clock.lua), the generation and the revision of the settings that the call was made for, or nothing if it is for any,
 // and goes on with what the header of the script says. The reply is an array of queue time, a status and the result, or an
 // error (GONE, STALE, REUSED). The status is
@@ -94,15 +109,20 @@
 //
 // # Moves
 //
-// Two queues may be in different slots, and on a cluster on different servers, so a move is four steps, each one script:
+// Two queues may be in different slots, and on a cluster on different servers, so a move is several steps, each one script:
 //
-//  1. mark: in the source, the messages become moving: in no count, index or lane, but still stored; the intent is
-//     noted. Nobody can claim or settle them any more.
-//  2. insert: the target stores them and notes the id of the move, so that a repeat is harmless.
-//  3. delete: the source removes the messages and the intent.
-//  4. forget: the target removes the id.
+//  1. note: both queues are noted in {q}moves.
+//  2. mark: in the source, the messages become moving: in no count, index or lane, but still stored; the intent is
+//     noted in j, with a new id. Nobody can claim or settle them any more.
+//  3. insert: the target stores them and notes the id in i, so that a repeat is harmless.
+//  4. delete: the source removes the messages and the intent.
+//  5. forget: the target removes the id, when half a minute has passed since step 2 and the source knows nothing of it.
 //
-// Every step can be repeated, by any node. Sweep goes on with what has stood still for some seconds: a move whose intent is
-// there goes on with step 2, and if the target is gone its messages become again what they were. An id in the target whose
-// intent is gone is forgotten.
+// Every step can be repeated, by any process, and each process looks every few seconds for moves that stand still. What keeps
+// two of them from moving something twice, however long one of them pauses:
+//
+//   - The target inserts no id that it does not know later than half a minute after step 2. So it may forget one after
+//     that. The source gives a move that is late another id.
+//   - Messages become again what they were only when the target is gone, or after it has noted that it refuses this id.
+//   - A move begins within half a minute after it was noted; the note stays for two minutes.
 package redis

@@ -23,6 +23,8 @@ type proxy struct {
 	mute     bool // close connections instead of passing answers on
 	requests bool // close connections instead of passing requests on
 	refuse   bool // close new connections at once
+	// answer and request, unless 0, count down to the one that is lost with its connection.
+	answer, request int
 }
 
 // newProxy starts one in front of the server with that URL.
@@ -84,8 +86,8 @@ func (p *proxy) serve(client net.Conn) {
 		return
 	}
 	var both sync.WaitGroup
-	both.Go(func() { p.pass(server, client, &p.requests) })
-	both.Go(func() { p.pass(client, server, &p.mute) })
+	both.Go(func() { p.pass(server, client, &p.requests, &p.request) })
+	both.Go(func() { p.pass(client, server, &p.mute, &p.answer) })
 	both.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,8 +95,8 @@ func (p *proxy) serve(client net.Conn) {
 	delete(p.open, server)
 }
 
-// pass copies what one side says to the other, until broken says so.
-func (p *proxy) pass(to, from net.Conn, broken *bool) {
+// pass copies what one side says to the other, until it is broken or has counted down.
+func (p *proxy) pass(to, from net.Conn, broken *bool, countdown *int) {
 	defer to.Close()
 	defer from.Close()
 	b := make([]byte, 64<<10)
@@ -102,6 +104,10 @@ func (p *proxy) pass(to, from net.Conn, broken *bool) {
 		n, err := from.Read(b)
 		p.mu.Lock()
 		stop := *broken
+		if *countdown > 0 && n > 0 {
+			*countdown--
+			stop = stop || *countdown == 0
+		}
 		p.mu.Unlock()
 		if stop || err != nil {
 			return

@@ -11,10 +11,10 @@ import (
 
 var (
 	queueMoveMark   = newScript("queue_move_mark")
-	queueMoveIntent = newLook("queue_move_intent")
 	queueMoveInsert = newScript("queue_move_insert")
 	queueMoveDelete = newScript("queue_move_delete")
-	queueMoveForget = newScript("queue_move_forget")
+	queueMoveRefuse = newScript("queue_move_refuse")
+	queueMoveAgain  = newScript("queue_move_again")
 	queueMoveUndo   = newScript("queue_move_undo")
 )
 
@@ -25,7 +25,11 @@ const moveTime = 5 * time.Second
 type intent struct {
 	id             string
 	source, target store.QueueID
-	moving         []moving
+	// noted is when it was noted that there is a move.
+	noted int64
+	// latest is until when the target may begin to insert it, in queue time.
+	latest int64
+	moving []moving
 }
 
 // moving is one message as the target is to have it. One that is new there comes from nowhere.
@@ -35,10 +39,14 @@ type moving struct {
 	origin []byte
 }
 
-// Move implements [store.Queues]. See the package's comment on the four steps. A call that ends before the second step is
-// taken back, or else made by a sweep of the source.
+// Move implements [store.Queues]. See the package's comment on the steps of a move. One that stops between two of them is
+// concluded by whoever looks after moves next.
 func (s *Store) Move(ctx context.Context, p store.MoveParams) (store.MoveResult, error) {
-	in, next, err := s.mark(ctx, p)
+	noted, err := s.noteMoves(ctx, p.Source, p.Target)
+	if err != nil {
+		return store.MoveResult{}, fmt.Errorf("move from %d to %d: %w", p.Source, p.Target, err)
+	}
+	in, next, err := s.mark(ctx, p, noted)
 	if err != nil {
 		return store.MoveResult{}, fmt.Errorf("move from: %w", err)
 	}
@@ -56,20 +64,22 @@ func (s *Store) Move(ctx context.Context, p store.MoveParams) (store.MoveResult,
 }
 
 // mark is the first step. The intent has no id when there was nothing to move.
-func (s *Store) mark(ctx context.Context, p store.MoveParams) (intent, store.Seq, error) {
-	in := intent{source: p.Source, target: p.Target}
+func (s *Store) mark(ctx context.Context, p store.MoveParams, noted int64) (intent, store.Seq, error) {
+	in := intent{source: p.Source, target: p.Target, noted: noted}
 	var size uint32
 	var body []byte
 	if p.Replace != nil {
 		size, body = p.Replace.Size, p.Replace.Payload
 	}
 	oldest := p.Select.States == store.StateDead && onlyStates(&p.Select)
-	args := []any{decimal(uint64(p.Target)), p.Limit, p.Label, flag(p.Renew), flag(p.Replace != nil), size, body, flag(oldest)}
+	args := []any{decimal(uint64(p.Target)), p.Limit, p.Label, flag(p.Renew), flag(p.Replace != nil), size, body, flag(oldest), noted}
 	r, _, err := s.queue(ctx, queueMoveMark, queueCall{id: p.Source}, append(args, selectionArgs(&p.Select)...)...)
 	if err != nil {
 		return in, 0, err
 	}
-	in.id = r.text()
+	if in.id = r.text(); in.id == string(late) {
+		return in, 0, fmt.Errorf("%w: the server did not begin the move in time", store.ErrUnavailable)
+	}
 	next := store.Seq(r.int())
 	if r.more() {
 		in.read(r.list())
@@ -79,7 +89,7 @@ func (s *Store) mark(ctx context.Context, p store.MoveParams) (intent, store.Seq
 
 // read reads what the source noted.
 func (in *intent) read(r *reply) {
-	in.target = store.QueueID(r.uint())
+	in.target, in.latest = store.QueueID(r.uint()), r.int()
 	label, renewed, replaced, size, body := r.text(), r.int() == 1, r.int() == 1, uint32(r.int()), r.text()
 	for list := r.list(); list.more(); {
 		item := list.list()
@@ -110,80 +120,101 @@ func (in *intent) follow(d store.Delivery) store.Origin {
 	return o
 }
 
-// conclude makes the steps after the first.
+// conclude makes the steps after the first. An error other than [store.ErrUnknown] says that the messages are again what they
+// were.
 func (s *Store) conclude(ctx context.Context, in intent) (time.Duration, error) {
-	due, err := s.insert(ctx, in)
-	if err != nil && errors.Is(err, store.ErrUnknown) {
-		due, err = s.insert(ctx, in) // a repeat is harmless, and tells
-	}
+	verdict, due, err := s.insert(ctx, in)
 	if in.id == "" {
 		return due, err
 	}
-	if err != nil && !errors.Is(err, store.ErrUnknown) {
-		if e := s.step(ctx, queueMoveUndo, in.source, in.id); e != nil && !errors.Is(e, store.ErrGone) {
-			err = fmt.Errorf("%w: a sweep will try again to move the messages: %w", store.ErrUnknown, err)
+	if err == nil && verdict == late {
+		if in, err = s.again(ctx, in); err == nil {
+			verdict, due, err = s.insert(ctx, in)
 		}
 	}
-	if err != nil {
-		return 0, err
+	if err != nil && !errors.Is(err, store.ErrGone) {
+		var e error
+		if verdict, due, e = s.refuse(ctx, in); e != nil {
+			return 0, fmt.Errorf("%w: the move is concluded later: %w", store.ErrUnknown, err)
+		}
 	}
-	// The move is decided. What fails now is done by a sweep.
-	if s.step(ctx, queueMoveDelete, in.source, in.id) == nil {
-		_ = s.step(ctx, queueMoveForget, in.target, in.id)
+	if verdict != inserted {
+		return 0, s.undo(ctx, in, err)
 	}
+	// The move is decided. What fails now is done by whoever looks after moves.
+	_ = s.step(ctx, queueMoveDelete, in.source, in.id)
 	return due, nil
 }
 
+// verdict is what the target says of a move.
+type verdict string
+
+const (
+	inserted verdict = "inserted"
+	refused  verdict = "refused"
+	late     verdict = "late"
+)
+
 // insert is the second step.
-func (s *Store) insert(ctx context.Context, in intent) (time.Duration, error) {
-	args := make([]any, 0, 1+7*len(in.moving))
-	args = append(args, in.id)
+func (s *Store) insert(ctx context.Context, in intent) (verdict, time.Duration, error) {
+	args := make([]any, 0, 2+7*len(in.moving))
+	args = append(args, in.id, in.latest)
 	for i := range in.moving {
 		m := &in.moving[i]
 		args = append(args, m.Payload, m.Size, m.Group, m.Priority, wallMillis(m.ExpiresAt), m.from, m.origin)
 	}
 	r, now, err := s.queue(ctx, queueMoveInsert, queueCall{id: in.target}, args...)
 	if err != nil {
-		return 0, err
+		return refused, 0, err
 	}
-	return until(now, r.int()), r.done()
+	return verdict(r.text()), until(now, r.int()), r.done()
+}
+
+// refuse finds out whether the target has inserted the messages; if not, it never will.
+func (s *Store) refuse(ctx context.Context, in intent) (verdict, time.Duration, error) {
+	r, now, err := s.queue(ctx, queueMoveRefuse, queueCall{id: in.target}, in.id, in.latest)
+	switch {
+	case errors.Is(err, store.ErrGone):
+		return refused, 0, nil
+	case err != nil:
+		return refused, 0, err
+	}
+	v := refused
+	if r.int() == 1 {
+		v = inserted
+	}
+	return v, until(now, r.int()), r.done()
+}
+
+// again gives a late move another id. It is [store.ErrUnknown] when another process concludes it.
+func (s *Store) again(ctx context.Context, in intent) (intent, error) {
+	r, _, err := s.queue(ctx, queueMoveAgain, queueCall{id: in.source}, in.id, in.noted)
+	if err != nil {
+		return in, err
+	}
+	if !r.more() {
+		return in, fmt.Errorf("%w: another process concludes the move", store.ErrUnknown)
+	}
+	next := intent{id: r.text(), source: in.source, noted: in.noted}
+	next.read(r.list())
+	return next, r.done()
+}
+
+// undo takes the first step back, and returns why.
+func (s *Store) undo(ctx context.Context, in intent, why error) error {
+	if why == nil {
+		why = fmt.Errorf("%w: queue %d had refused the messages before", store.ErrUnavailable, in.target)
+	}
+	if err := s.step(ctx, queueMoveUndo, in.source, in.id); err != nil && !errors.Is(err, store.ErrGone) {
+		return fmt.Errorf("%w: the messages are given back to queue %d later: %w", store.ErrUnknown, in.source, why)
+	}
+	return why
 }
 
 // step makes another step of a move.
 func (s *Store) step(ctx context.Context, sc *script, q store.QueueID, id string) error {
 	_, _, err := s.queue(ctx, sc, queueCall{id: q}, id)
 	return err
-}
-
-// resume goes on with a move that its source has noted.
-func (s *Store) resume(ctx context.Context, source store.QueueID, id string) error {
-	r, _, err := s.queue(ctx, queueMoveIntent, queueCall{id: source}, id)
-	if err != nil || !r.more() {
-		return err
-	}
-	in := intent{id: id, source: source}
-	in.read(r.list())
-	if err := r.done(); err != nil {
-		return err
-	}
-	_, err = s.conclude(ctx, in)
-	if errors.Is(err, store.ErrGone) {
-		return nil // taken back
-	}
-	return err
-}
-
-// forgetMove makes the last step of a move into a queue if its source knows no more of it.
-func (s *Store) forgetMove(ctx context.Context, target store.QueueID, id string) error {
-	source, err := sourceOf(id)
-	if err != nil {
-		return err
-	}
-	r, _, err := s.queue(ctx, queueMoveIntent, queueCall{id: source}, id)
-	if err != nil && !errors.Is(err, store.ErrGone) || err == nil && r.more() {
-		return err
-	}
-	return s.step(ctx, queueMoveForget, target, id)
 }
 
 // onlyStates says that a selection says nothing but in which states messages are.

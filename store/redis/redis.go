@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,6 +70,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	co.MaxRetries = -1 // a script that was sent may have run
 	co.DialerRetries = 1
 	co.DialTimeout = time.Second
+	co.ReadTimeout = cmp.Or(co.ReadTimeout, 10*time.Second) // a server that is busy for long answers late
+	co.WriteTimeout = cmp.Or(co.WriteTimeout, 10*time.Second)
+	co.PoolTimeout = cmp.Or(co.PoolTimeout, 5*time.Second)
 	co.ContextTimeoutEnabled = true
 	co.DisableIdentity = true
 	co.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
@@ -77,6 +81,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := s.check(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store at %s: %w", co.Addr, err), s.Close())
 	}
+	s.work.Go(s.lookAfterMoves)
 	return s, nil
 }
 

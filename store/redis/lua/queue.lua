@@ -1,5 +1,5 @@
 -- Chunk: a queue's keys, counters and settings. doc.go says what is kept where.
--- KEYS[1] to KEYS[22] are the queue's keys, KEYS[23] is the channel for announcements. ARGV[3] is the queue's generation
+-- KEYS[1] to KEYS[23] are the queue's keys, KEYS[24] is the channel for announcements. ARGV[3] is the queue's generation
 -- as it is announced, ARGV[4] the revision that the call was made for, or empty if it is for any.
 -- include: clock
 
@@ -7,7 +7,8 @@ local key = {
   counters = KEYS[1], messages = KEYS[2], touched = KEYS[3], visits = KEYS[4], by_age = KEYS[5], by_lane = KEYS[6],
   leases = KEYS[7], delays = KEYS[8], expiring = KEYS[9], dead = KEYS[10], groups = KEYS[11], names = KEYS[12],
   servable = KEYS[13], spent = KEYS[14], once = KEYS[15], once_ends = KEYS[16], known = KEYS[17], known_ends = KEYS[18],
-  moved_in = KEYS[19], moved_away = KEYS[20], history = KEYS[21], moves = KEYS[22], news = KEYS[23],
+  moved_in = KEYS[19], moved_away = KEYS[20], history = KEYS[21], moves = KEYS[22],
+  arrivals = KEYS[23], news = KEYS[24],
 }
 
 local STANDARD, FAIR, FIFO = 0, 1, 2

@@ -4,7 +4,7 @@
 -- include: queue
 
 now = queueTime('')
-for i = 1, 22 do
+for i = 1, #KEYS - 1 do
   redis.call('UNLINK', KEYS[i])
 end
 redis.call('SPUBLISH', key.news, 'c' .. ARGV[3])

@@ -18,7 +18,7 @@ if intent then
     note_moved_away(m.seq)
   end)
   redis.call('ZREMRANGEBYRANK', key.moved_away, 0, -MOST_SPANS - 1)
-  redis.call('HDEL', key.moves, OUT .. ARGV[5])
+  redis.call('HDEL', key.moves, ARGV[5])
   local free = frees(false)
   save()
   if free then

@@ -1,9 +1,9 @@
 #!lua
 -- The second step of a move, in the target: appends the messages, unless that was done before.
 -- KEYS: those of the target. ARGV: as for every queue, with an empty revision, then
---   5   id of the move, empty if there is nothing to insert
---   6…  for each message: body, size, group, priority, end of the time to live or 0, from, origin
--- Returns {now, 1, next due}.
+--   5   id of the move, empty if there is nothing to insert; 6 until when it may be inserted
+--   7…  for each message: body, size, group, priority, end of the time to live or 0, from, origin
+-- Returns {now, 1, verdict, next due}. The verdict is inserted, or late, or refused by queue_move_refuse.
 -- include: queue_begin
 -- include: queue_moves
 
@@ -12,14 +12,23 @@ if early then
   return early
 end
 local id = ARGV[5]
-if id ~= '' and redis.call('HSETNX', key.moves, IN .. id, text(now)) == 1 then
-  for i = 6, #ARGV, 7 do
-    add({
-      size = tonumber(ARGV[i + 1]), group = ARGV[i + 2], priority = tonumber(ARGV[i + 3]), expires = tonumber(ARGV[i + 4]),
-      from = ARGV[i + 5],
-    }, now, ARGV[i], ARGV[i + 6])
-  end
-  save()
-  announce()
+if id == '' or redis.call('ZSCORE', key.arrivals, id) then
+  return { now, 1, 'inserted', next_due() }
 end
-return { now, 1, next_due() }
+if redis.call('ZSCORE', key.arrivals, REFUSED .. id) then
+  return { now, 1, 'refused', -1 }
+end
+-- By now it may have been inserted and forgotten again.
+if tonumber(ARGV[6]) < now then
+  return { now, 1, 'late', -1 }
+end
+redis.call('ZADD', key.arrivals, ARGV[6], id)
+for i = 7, #ARGV, 7 do
+  add({
+    size = tonumber(ARGV[i + 1]), group = ARGV[i + 2], priority = tonumber(ARGV[i + 3]), expires = tonumber(ARGV[i + 4]),
+    from = ARGV[i + 5],
+  }, now, ARGV[i], ARGV[i + 6])
+end
+save()
+announce()
+return { now, 1, 'inserted', next_due() }

@@ -4,8 +4,10 @@
 --   5  target, 6 how many at most, 7 label, 8 1 if they are new in the target
 --   9  1 if the content of the one message is replaced, 10 by what size, 11 and body
 --   12 1 to take dead messages, the oldest first, whatever the selection says
---   13… the selection, see queue_select.lua
--- Returns {now, 1, id, where to go on or 0, intent}; the id is empty when there were none.
+--   13 when the move was noted by move_note
+--   14… the selection, see queue_select.lua
+-- Returns {now, 1, id, where to go on or 0, intent}; the id is empty when there were none, and "late" when the move was
+-- noted too long ago.
 -- include: queue_begin
 -- include: queue_select
 -- include: queue_moves
@@ -30,7 +32,7 @@ local function movable(limit)
   if ARGV[12] == '1' then
     return oldest_dead(limit)
   end
-  local sel = read_selection(13)
+  local sel = read_selection(14)
   if sel.states == 0 then
     sel.states = 15
   end
@@ -55,6 +57,9 @@ local early = begin()
 if early then
   return early
 end
+if not noted_lately(ARGV[13]) then
+  return { now, 1, 'late', 0 }
+end
 local list, next = movable(math.min(tonumber(ARGV[6]), SWEEP_LIMIT))
 if #list == 0 then
   return { now, 1, '', next }
@@ -64,8 +69,8 @@ for i, m in ipairs(list) do
   mark(m)
   seqs[i] = m.seq
 end
-counters.moves = counters.moves + 1
-local id = ARGV[3] .. ':' .. text(counters.moves)
-redis.call('HSET', key.moves, OUT .. id, pack_intent(ARGV[5], ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11], seqs))
+local id = note_intent({
+  target = ARGV[5], label = ARGV[7], renewed = ARGV[8], replaced = ARGV[9], size = ARGV[10], body = ARGV[11], seqs = seqs,
+})
 save()
 return { now, 1, id, next, show_intent(find_intent(id)) }

@@ -18,7 +18,7 @@ if intent then
     m.was = 0
     become(m, was, due)
   end)
-  redis.call('HDEL', key.moves, OUT .. ARGV[5])
+  redis.call('HDEL', key.moves, ARGV[5])
   pass(SWEEP_LIMIT)
   save()
   announce()

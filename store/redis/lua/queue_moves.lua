@@ -1,16 +1,29 @@
 -- Chunk: moves under way, as the two queues note them. A move's id is "<source generation>:<number>".
 -- include: queue_message
 
-local OUT, IN = 'o', 'i' -- what goes before an id in the key of moves, in the source and in the target
+local MOVE_TIME = 30000 -- milliseconds for which a target that does not know a move may begin to insert it
 
--- An intent is what the source knows: target, when begun, label, 1 if the messages are new in the target, 1 if the content is
--- replaced, by what size and body, and sequences.
-local function pack_intent(target, label, renewed, replaced, size, body, seqs)
-  return cmsgpack.pack({ target, now, label, renewed, replaced, size, body, seqs })
+-- The target notes, until when that is, the ids of moves that it inserted, and those that it refuses: with this before them.
+local REFUSED = 'x'
+
+-- A move must be noted before it begins, and not long before: then it is not overlooked.
+local function noted_lately(noted) return wallTime() <= tonumber(noted) + MOVE_TIME end
+
+local function latest_insert(begun) return begun + MOVE_TIME end
+
+-- note_intent stores what the source knows of a move, under a new id: target, when begun, label, 1 if the messages are new in
+-- the target, 1 if the content is replaced, by what size and body, and sequences.
+local function note_intent(intent)
+  counters.moves = counters.moves + 1
+  local id = ARGV[3] .. ':' .. text(counters.moves)
+  redis.call('HSET', key.moves, id, cmsgpack.pack({
+    intent.target, now, intent.label, intent.renewed, intent.replaced, intent.size, intent.body, intent.seqs,
+  }))
+  return id
 end
 
 local function find_intent(id)
-  local packed = redis.call('HGET', key.moves, OUT .. id)
+  local packed = redis.call('HGET', key.moves, id)
   if packed then
     local f = cmsgpack.unpack(packed)
     return {
@@ -29,8 +42,8 @@ local function each_moving(intent, f)
   end
 end
 
--- show_intent says what the target needs: target, label, 1 if renewed, 1 if replaced, size and body, messages. Of each what a receiver
--- would see, then why it was last given back and 1 if it was dead.
+-- show_intent says what the target needs: target, until when it may be inserted, label, 1 if renewed, 1 if replaced, size
+-- and body, messages. Of each what a receiver would see, then why it was last given back and 1 if it was dead.
 local function show_intent(intent)
   local list = {}
   each_moving(intent, function(m)
@@ -38,28 +51,15 @@ local function show_intent(intent)
     v[#v + 1], v[#v + 2] = m.reason, m.was == DEAD and 1 or 0
     list[#list + 1] = v
   end)
-  return { intent.target, intent.label, intent.renewed, intent.replaced, intent.size, intent.body, list }
+  return { intent.target, latest_insert(intent.begun), intent.label, intent.renewed, intent.replaced, intent.size, intent.body, list }
 end
 
--- moves_out lists the ids of moves that go out and began no later than some milliseconds ago.
+-- moves_out lists ids of moves that go out and began no later than some milliseconds ago.
 local function moves_out(patience)
   local ids = {}
-  for _, field in ipairs(redis.call('HKEYS', key.moves)) do
-    local id = string.sub(field, 2)
-    if string.sub(field, 1, 1) == OUT and find_intent(id).begun + patience <= now then
+  for _, id in ipairs(redis.call('HKEYS', key.moves)) do
+    if find_intent(id).begun + patience <= now then
       ids[#ids + 1] = id
-    end
-  end
-  return ids
-end
-
--- moves_in lists the ids of moves that came in no later than some milliseconds ago and were not forgotten.
-local function moves_in(patience)
-  local ids = {}
-  local list = redis.call('HGETALL', key.moves)
-  for i = 1, #list, 2 do
-    if string.sub(list[i], 1, 1) == IN and tonumber(list[i + 1]) + patience <= now then
-      ids[#ids + 1] = string.sub(list[i], 2)
     end
   end
   return ids

@@ -1,12 +1,8 @@
 #!lua flags=allow-oom
 -- Removes messages past retention or their time to live, or makes the latter dead, up to 1,000.
 -- KEYS: those of the queue. ARGV: as for every queue, with an empty revision.
--- Returns {now, 1, expired, lapsed, ready, dead, next due, ids of moves that went out and stand still, the same of moves that
--- came in}.
+-- Returns {now, 1, expired, lapsed, ready, dead, next due}.
 -- include: queue_begin
--- include: queue_moves
-
-local PATIENCE = 5000 -- milliseconds after which a move that is not concluded stands still
 
 -- aged is a ready or dead message past retention; nil when there is none.
 local function aged()
@@ -52,5 +48,4 @@ local due = next_due()
 if expired + lapsed > 0 then
   save()
 end
-return { now, 1, expired, lapsed, redis.call('ZCARD', key.by_age), redis.call('ZCARD', key.dead), due, moves_out(PATIENCE),
-  moves_in(PATIENCE) }
+return { now, 1, expired, lapsed, redis.call('ZCARD', key.by_age), redis.call('ZCARD', key.dead), due }
