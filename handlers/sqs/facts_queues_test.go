@@ -3,6 +3,7 @@ package sqs_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -261,8 +262,13 @@ func TestFact037CreateAgain(t *testing.T) {
 		s.do("SendMessage", params{"QueueUrl": url, "MessageBody": "m", "DelaySeconds": 0}).ok()
 		for _, again := range []attrs{
 			nil, all,
-			{"DelaySeconds": "5"}, {"VisibilityTimeout": "40"}, {"MaximumMessageSize": "1048576"}, {"RedrivePolicy": ""},
-			{"KmsMasterKeyId": "key"}, {"SqsManagedSseEnabled": "False"}, {"Policy": `{"Statement":[]}`},
+			{"DelaySeconds": "5"},
+			{"VisibilityTimeout": "40"},
+			{"MaximumMessageSize": "1048576"},
+			{"RedrivePolicy": ""},
+			{"KmsMasterKeyId": "key"},
+			{"SqsManagedSseEnabled": "False"},
+			{"Policy": `{"Statement":[]}`},
 		} {
 			if got := s.create("orders", again).ok().text("QueueUrl"); got != url {
 				t.Errorf("create again with %v gave %s, want %s", again, got, url)
@@ -551,9 +557,7 @@ func TestFact046MissingQueues(t *testing.T) {
 			"ListDeadLetterSourceQueues": {},
 		} {
 			in := params{"QueueUrl": strings.Replace(url, "orders", "missing", 1)}
-			for name, value := range more {
-				in[name] = value
-			}
+			maps.Copy(in, more)
 			s.do(operation, in).refused(400, noSuchQueue, "")
 		}
 	})
