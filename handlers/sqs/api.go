@@ -28,6 +28,11 @@ type Config struct {
 	// do everything.
 	Verifier   *auth.Verifier
 	AccessKeys *auth.AccessKeys
+	Settings
+}
+
+// Settings are what whoever runs the server may choose. The zero value is fine.
+type Settings struct {
 	// Account has 12 digits; Region is that of requests that name none, whose queues the native API shows. Empty means
 	// the defaults.
 	Account, Region string
