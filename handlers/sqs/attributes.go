@@ -353,8 +353,14 @@ func parseThroughput(_ *call, _, value string) (change, error) {
 	}, nil
 }
 
+// maxKey is the most bytes of a key's name, which may be an ARN.
+const maxKey = 2048
+
 // parseKey keeps the key's name to show it; nothing is encrypted with it.
 func parseKey(_ *call, _, value string) (change, error) {
+	if len(value) > maxKey {
+		return nil, wrongAttribute("KmsMasterKeyId")
+	}
 	return func(config *engine.QueueConfig, _ bool) error {
 		if value != "" {
 			setNote(config, noteEncrypted, "false")

@@ -375,6 +375,23 @@ func TestFact041RangesOfAttributes(t *testing.T) {
 	})
 }
 
+// All that a queue can keep fits at once.
+func TestFact041LongestValues(t *testing.T) {
+	both(t, func(_ *testing.T, s *server) {
+		url := s.queue("orders.fifo", attrs{"FifoQueue": "true"})
+		longest := attrs{
+			"Policy":              `{"Statement":[],"Id":"` + strings.Repeat("x", 8192-len(`{"Statement":[],"Id":""}`)) + `"}`,
+			"KmsMasterKeyId":      strings.Repeat("k", 2048),
+			"DeduplicationScope":  "messageGroup",
+			"FifoThroughputLimit": "perMessageGroupId",
+			"RedriveAllowPolicy":  `{"redrivePermission":"allowAll"}`,
+		}
+		s.set(url, longest).ok()
+		s.shows(url, attrs{"KmsMasterKeyId": longest["KmsMasterKeyId"], "FifoThroughputLimit": "perMessageGroupId"})
+		s.set(url, attrs{"KmsMasterKeyId": strings.Repeat("k", 2049)}).refused(400, "InvalidAttributeValue", "")
+	})
+}
+
 func TestFact041EmptyRemoves(t *testing.T) {
 	both(t, func(_ *testing.T, s *server) {
 		s.queue("grave", nil)
