@@ -616,7 +616,7 @@ func TestFact131LimitsOfPoliciesAndTags(t *testing.T) {
 		tag := func(key, value string) *answer {
 			return s.do("TagQueue", params{"QueueUrl": url, "Tags": attrs{key: value}})
 		}
-		tag(strings.Repeat("k", 128), strings.Repeat("v", 256)).ok()
+		tag(strings.Repeat("ü", 128), strings.Repeat("ü", 256)).ok()
 		for _, wrong := range []string{"", strings.Repeat("k", 129), "aws:a", "AWS:a"} {
 			tag(wrong, "v").refused(400, "InvalidParameterValue", "")
 		}
