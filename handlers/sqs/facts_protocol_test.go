@@ -235,7 +235,7 @@ func TestFact018QueryByGET(t *testing.T) {
 	var list struct {
 		ListQueuesResponse struct {
 			ListQueuesResult struct{ QueueUrls []string }
-			ResponseMetadata struct{ RequestId string } //nolint:revive // as AWS has it
+			ResponseMetadata struct{ RequestId string }
 		}
 	}
 	if err := json.Unmarshal(inJSON.body, &list); err != nil {
@@ -488,6 +488,10 @@ func TestRequestsThatMakeNoSense(t *testing.T) {
 	gzipped := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader("x"))
 	gzipped.Header.Set("Content-Encoding", "gzip")
 	s.send(gzipped).refused(http.StatusBadRequest, "InvalidParameterValue", "")
+
+	long := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", http.NoBody)
+	long.ContentLength = 1 << 30
+	s.send(long).refused(http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", "")
 
 	// Commas in a message are no values.
 	s.json("SendMessage", params{"QueueUrl": u, "MessageBody": strings.Repeat(",", 100_000)}).ok()

@@ -105,7 +105,7 @@ func faultOf(err error) *fault {
 		return accessDenied.is(denied.Detail)
 	}
 	e := engine.ErrorOf(err)
-	switch e.Code { //nolint:exhaustive // the others cannot come from a call made here, and are the server's fault if they do
+	switch e.Code { // the others cannot come from a call made here, and are the server's fault if they do
 	case engine.CodeNotFound:
 		return noQueue()
 	case engine.CodeReceiptInvalid:

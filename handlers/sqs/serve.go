@@ -34,7 +34,7 @@ const requestIDHeader = "X-Amzn-Requestid"
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := a.Exchange.Read(w, r, exchange.Usual)
 	if err != nil {
-		a.refuse(w, r, newProtocol(r, nil), err)
+		a.refuse(w, r, newProtocol(r, nil), unread(err))
 		return
 	}
 	p := newProtocol(r, body.Bytes)
@@ -53,6 +53,14 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := a.Exchange.HandOver(w, r, []*engine.Received{c.received}, write); err != nil {
 		a.refuse(w, r, p, err)
 	}
+}
+
+// unread is why the body of a request was not taken in.
+func unread(err error) error {
+	if e := engine.ErrorOf(err); e.Code == engine.CodeTooLarge {
+		return requestEntityTooLong.is(e.Detail)
+	}
+	return err
 }
 
 // run does what the request asks for. The body is released before it may take long.
