@@ -11,7 +11,7 @@ import (
 )
 
 // asked is the answer to a request that the OpenAPI document says nothing of.
-func asked(t *testing.T, method, url, body string, headers ...string) (res *http.Response, text string) {
+func asked(t *testing.T, method, url, body string, headers ...string) (status int, text string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
@@ -20,7 +20,7 @@ func asked(t *testing.T, method, url, body string, headers ...string) (res *http
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
-	res, err = (&http.Client{}).Do(r)
+	res, err := (&http.Client{}).Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func asked(t *testing.T, method, url, body string, headers ...string) (res *http
 	if err != nil {
 		t.Fatal(err)
 	}
-	return res, string(content)
+	return res.StatusCode, string(content)
 }
 
 func TestTheSQSWireIsServed(t *testing.T) {
@@ -59,9 +59,9 @@ func TestTheSQSWireIsServed(t *testing.T) {
 		{"another path", "POST", srv.URL + "/orders", "", nil, 404, `"code":"not_found"`},
 		{"a path below a queue", "POST", queue + "/x", "", nil, 404, `"code":"not_found"`},
 	} {
-		res, body := asked(t, tc.method, tc.url, tc.body, tc.headers...)
-		if res.StatusCode != tc.status || !strings.Contains(body, tc.want) {
-			t.Errorf("%s: %s %s answered %d %s\nwant %d and %s", tc.name, tc.method, tc.url, res.StatusCode, body, tc.status, tc.want)
+		status, body := asked(t, tc.method, tc.url, tc.body, tc.headers...)
+		if status != tc.status || !strings.Contains(body, tc.want) {
+			t.Errorf("%s: %s %s answered %d %s\nwant %d and %s", tc.name, tc.method, tc.url, status, body, tc.status, tc.want)
 		}
 	}
 	srv.Get("/v1/queues/orders").Want(http.StatusOK).Has(`"ready":1`)

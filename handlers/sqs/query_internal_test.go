@@ -178,6 +178,8 @@ func (f *filler) flatten(form url.Values, prefix string, v reflect.Value) {
 		form.Set(prefix, v.String())
 	case reflect.Int:
 		form.Set(prefix, strconv.FormatInt(v.Int(), 10))
+	default:
+		panic("no parameter of type " + v.Type().String())
 	}
 }
 
@@ -232,6 +234,7 @@ func values(v reflect.Value) int {
 		for _, key := range v.MapKeys() {
 			n += values(v.MapIndex(key))
 		}
+	default:
 	}
 	return n
 }

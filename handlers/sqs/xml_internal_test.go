@@ -74,6 +74,8 @@ func (e element) read(v reflect.Value) {
 		v.SetInt(n)
 	case reflect.Bool:
 		v.SetBool(e.Text == "true")
+	default:
+		panic("no element of type " + v.Type().String())
 	}
 }
 
