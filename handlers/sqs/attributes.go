@@ -128,9 +128,9 @@ func (c *call) difference(config *engine.QueueConfig, all []setting) string {
 		if s.change(&asked, true) != nil {
 			return s.name
 		}
-		want, shown := s.get(c, &engine.Queue{Config: asked})
-		got, shows := s.get(c, &engine.Queue{Config: *config})
-		if want != got || shown != shows {
+		want, _ := s.get(c, &engine.Queue{Config: asked})
+		got, _ := s.get(c, &engine.Queue{Config: *config})
+		if want != got {
 			return s.name
 		}
 	}

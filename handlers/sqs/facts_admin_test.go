@@ -568,10 +568,11 @@ func TestFact129RedriveAllowPolicy(t *testing.T) {
 		names := func(url string) *answer { return s.set(url, attrs{"RedrivePolicy": redriveTo("grave", 3)}) }
 		allow := func(policy string) *answer { return s.set(grave, attrs{"RedriveAllowPolicy": policy}) }
 		names(a).ok()
-		s.set(a, attrs{"RedrivePolicy": ""}).ok()
 
 		allow(`{"redrivePermission": "denyAll"}`).ok()
-		names(a).refused(400, "InvalidParameterValue", "")
+		names(a).refused(400, "InvalidParameterValue", "Value "+redriveTo("grave", 3)+" for parameter RedrivePolicy is invalid. "+
+			"Reason: The redrive allow policy of the dead-letter queue does not allow this source queue.")
+		names(b).refused(400, "InvalidParameterValue", "")
 		s.create("c", attrs{"RedrivePolicy": redriveTo("grave", 3)}).refused(400, "InvalidParameterValue", "")
 
 		only := `{"redrivePermission":"byQueue","sourceQueueArns":["` + arnOf("a") + `"]}`
