@@ -43,7 +43,8 @@
 //   - history: what is remembered of messages that have left.
 //   - bury: to move dead messages to their dead-letter queue.
 //   - redrive: to move messages to another queue because someone asked for it, mostly dead letters back to their origin:
-//     the queue they last came from. It is a task, which makes passes over the queue, a batch at a time.
+//     the queue they last came from. It is a task, which makes passes over the queue, a batch at a time. A renewed message is
+//     a new one where it goes.
 //   - pause: a queue that is paused refuses sends, or lets receives find nothing, or both.
 //   - numbers: what an engine has seen of a queue since it started: rates, waits and losses.
 //   - topic: a named place for records, which are read any number of times and leave only by retention or a trim. It has

@@ -522,6 +522,25 @@ func TestWallClockIsPutForward(t *testing.T) {
 	})
 }
 
+// TestWallClockIsPutForwardAndTold wants no minute to pass until that is noticed.
+func TestWallClockIsPutForwardAndTold(t *testing.T) {
+	inBubble(t, func(b *timed) {
+		b.schedule(scheduled, "s", engine.ScheduleSpec{Cron: "@hourly"})
+		b.schedule(scheduled, "once", engine.ScheduleSpec{Cron: "@hourly", Missed: engine.MissedOnce})
+		b.shift.Store(int64(time.Hour))
+		b.engine.ClockChanged()
+		synctest.Wait()
+		if got := b.take(scheduled); len(got) != 2 { // in either order
+			b.Errorf("at 01:00 by the wall clock: got %q", got)
+		}
+		b.shift.Store(int64(5*time.Hour + 30*time.Minute))
+		b.engine.ClockChanged()
+		synctest.Wait()
+		b.wantTaken(scheduled, "once 05:00:00")
+		b.wantFailures("work s: fire times from 2000-01-01T02:00:00Z to 2000-01-01T05:00:00Z missed")
+	})
+}
+
 func TestWallClockIsPutBack(t *testing.T) {
 	inBubble(t, func(b *timed) {
 		b.schedule(scheduled, "s", engine.ScheduleSpec{Cron: "@hourly"})

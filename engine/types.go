@@ -88,7 +88,7 @@ type QueueConfig struct {
 	Ack       AckMode
 	// History remembers messages for a while after they left the queue, without their content.
 	History bool
-	// Tags are free labels: at most 50, names up to 128 bytes, values up to 256.
+	// Tags are free labels: at most 50, names up to 128 characters, values up to 256.
 	Tags map[string]string
 	// Notes are what a wire keeps with a queue; they mean nothing to the engine, and other wires do not show them. At most
 	// [MaxNotes], with [MaxNotesBytes] of names and values together, in UTF-8. In a new configuration nil keeps those there
@@ -330,8 +330,8 @@ type ReceiveRequest struct {
 	Wait, Visibility *time.Duration
 	// Consumer is free text that names the receiver, at most [MaxConsumerBytes].
 	Consumer string
-	// AttemptID, unless empty, makes the receive repeatable for [AttemptWindow]: as long as all its messages are leased,
-	// a repeat gives them again, with the same receipts. At most [MaxIDBytes].
+	// AttemptID, unless empty, makes the receive repeatable for [AttemptWindow]: as long as all its messages are leased and
+	// no lease was extended, a repeat gives them again, with the same receipts. At most [MaxIDBytes].
 	AttemptID string
 }
 

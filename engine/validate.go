@@ -11,7 +11,7 @@ const (
 	maxNameBytes   = 80
 	maxTenantBytes = 128
 	maxTags        = 50
-	maxTagBytes    = 128
+	maxTagName     = 128 // characters, as of the value
 	maxTagValue    = 256
 	maxAllowFrom   = 100
 	minRetention   = time.Second
@@ -134,8 +134,9 @@ func validTags(tags map[string]string) *Error {
 		return invalid("tags", fmt.Sprintf("Give at most %d tags.", maxTags))
 	}
 	for name, value := range tags {
-		if name == "" || len(name) > maxTagBytes || len(value) > maxTagValue || !utf8.ValidString(name) || !utf8.ValidString(value) {
-			return invalid("tags", fmt.Sprintf("A tag's name has 1 to %d bytes and its value up to %d, in UTF-8.", maxTagBytes, maxTagValue))
+		if name == "" || utf8.RuneCountInString(name) > maxTagName || utf8.RuneCountInString(value) > maxTagValue ||
+			!utf8.ValidString(name) || !utf8.ValidString(value) {
+			return invalid("tags", fmt.Sprintf("A tag's name has 1 to %d characters and its value up to %d, in UTF-8.", maxTagName, maxTagValue))
 		}
 	}
 	return nil

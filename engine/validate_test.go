@@ -95,7 +95,7 @@ func TestTags(t *testing.T) {
 	for name, tags := range map[string]map[string]string{
 		"too many":       many,
 		"no name":        {"": "v"},
-		"long name":      {strings.Repeat("n", maxTagBytes+1): "v"},
+		"long name":      {strings.Repeat("n", maxTagName+1): "v"},
 		"long value":     {"n": strings.Repeat("v", maxTagValue+1)},
 		"name not UTF-8": {"\xff": ""},
 	} {
@@ -106,6 +106,10 @@ func TestTags(t *testing.T) {
 		}
 	}
 	c := DefaultConfig()
+	c.Tags = map[string]string{strings.Repeat("ü", maxTagName): strings.Repeat("ü", maxTagValue)}
+	if err := c.validate(Ref{"t", "q"}); err != nil {
+		t.Errorf("longest tag: got %v, want none", err)
+	}
 	for _, tenant := range []string{"", strings.Repeat("t", maxTenantBytes+1)} {
 		if err := c.validate(Ref{tenant, "q"}); err == nil || err.Field != "tenant" {
 			t.Errorf("tenant %q: got %v, want an error in tenant", tenant, err)

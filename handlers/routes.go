@@ -18,7 +18,7 @@ func routes(c Config) *surface {
 	s := newSurface(c)
 
 	// Open to everyone.
-	s.open(http.MethodGet, "/", web.Start(c.Verifier != nil))
+	s.open(http.MethodGet, "/", s.orSQS(web.Start(c.Verifier != nil)))
 	s.open(http.MethodGet, "/docs", openapi.Docs(s.api.Handle(s.api.NotFound)))
 	s.open(http.MethodGet, "/docs/*", openapi.Docs(s.api.Handle(s.api.NotFound)))
 	s.open(http.MethodGet, "/openapi.json", openapi.Document())
@@ -78,6 +78,11 @@ func routes(c Config) *surface {
 	s.call(http.MethodDelete, "/v1/topics/{t}/partitions/{p}/records", s.api.Trim)
 	s.call(http.MethodPut, "/v1/topics/{t}/offsets/{name}", s.api.Commit)
 	s.call(http.MethodGet, "/v1/topics/{t}/offsets/{name}", s.api.Committed)
+
+	// For clients of Amazon SQS, which say who they are in their own way.
+	s.open(http.MethodPost, "/", s.sqs)
+	s.open(http.MethodPost, "/{account:[0-9]+}/{queue}", s.sqs)
+	s.open(http.MethodGet, "/{account:[0-9]+}/{queue}", s.sqs)
 
 	if !c.SeparateAdmin {
 		s.call(http.MethodGet, "/metrics", s.metrics)

@@ -15,6 +15,7 @@ import (
 	"github.com/dabba-mq/dabba/handlers/metrics"
 	"github.com/dabba-mq/dabba/handlers/middleware"
 	"github.com/dabba-mq/dabba/handlers/rest"
+	"github.com/dabba-mq/dabba/handlers/sqs"
 )
 
 const (
@@ -33,6 +34,8 @@ type Config struct {
 	Verifier *auth.Verifier
 	// AccessKeys are those of clients that sign their requests; nil for none. A Config with some has a Verifier, too.
 	AccessKeys *auth.AccessKeys
+	// SQS are the choices that concern the SQS wire alone.
+	SQS sqs.Settings
 	// Readiness is shared with [Shutdown].
 	Readiness *rest.Readiness
 	// Version is shown by /v1/info.
@@ -48,6 +51,7 @@ type surface struct {
 	http.Handler
 	router  *chi.Mux
 	api     *rest.API
+	sqs     *sqs.API
 	auth    func(http.Handler) http.Handler
 	count   *metrics.Metrics
 	scrapes http.Handler
@@ -74,6 +78,15 @@ func newSurface(c Config) *surface {
 		api.Principal = func(r *http.Request) auth.Principal { return auth.From(r.Context()) }
 	}
 	s.api = rest.New(api)
+	s.sqs = sqs.New(sqs.Config{
+		Engine:     c.Engine,
+		Log:        c.Log,
+		Exchange:   x,
+		Now:        time.Now,
+		Verifier:   c.Verifier,
+		AccessKeys: c.AccessKeys,
+		Settings:   c.SQS,
+	})
 	s.auth = func(next http.Handler) http.Handler { return next }
 	if c.Verifier != nil {
 		s.auth = auth.Middleware(c.Verifier, s.api.Refuse)
@@ -94,6 +107,17 @@ func (s *surface) open(method, path string, h http.Handler) {
 	if method == http.MethodGet {
 		s.router.Method(http.MethodHead, path, s.counted(http.MethodHead, path, h))
 	}
+}
+
+// orSQS is a page for people at a path where clients of SQS ask, too.
+func (s *surface) orSQS(page http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if sqs.Asks(r) {
+			s.sqs.ServeHTTP(w, r)
+			return
+		}
+		page.ServeHTTP(w, r)
+	})
 }
 
 // call adds an operation that knows who calls.

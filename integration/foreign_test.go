@@ -35,7 +35,7 @@ func TestPython(t *testing.T) {
 // runScript runs a program that must succeed, and returns what it said.
 func runScript(t *testing.T, name string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*patience) // each command of a script may be slow
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	// No proxy between a client and the loopback address.

@@ -176,8 +176,8 @@ type ClaimParams struct {
 	// Consumer is free text, at most 128 bytes.
 	Consumer string
 	// Attempt, unless zero, makes the call repeatable for AttemptWindow: as long as all messages of the first call are
-	// still leased under its token, a repeat returns them again, with leases that end Visibility from now, and counts
-	// nothing. Otherwise it is a new call.
+	// still leased under its token and none was settled, not even as Leased, a repeat returns them again, with leases that
+	// end Visibility from now, and counts nothing. Otherwise it is a new call.
 	Attempt       [16]byte
 	AttemptWindow time.Duration
 }

@@ -42,7 +42,7 @@ func startProcess(cmd *exec.Cmd) (*process, error) {
 		if at := printedURL.FindString(lines.Text()); at != "" && p.base == "" {
 			p.base = at
 		}
-		if strings.Contains(lines.Text(), "/receive") {
+		if strings.Contains(lines.Text(), "/receive") || strings.Contains(lines.Text(), "receive-message") {
 			break
 		}
 	}
@@ -120,6 +120,13 @@ func (b *buffer) String() string {
 // await returns when the text was written, or fails the test after the deadline.
 func (b *buffer) await(t *testing.T, text string) {
 	t.Helper()
+	if !b.has(text) {
+		t.Fatalf("%q was not written, only:\n%s", text, b)
+	}
+}
+
+// has waits until the text was written, at most for the deadline, and says whether it was.
+func (b *buffer) has(text string) bool {
 	late := time.AfterFunc(deadline, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -131,8 +138,9 @@ func (b *buffer) await(t *testing.T, text string) {
 	defer b.mu.Unlock()
 	for !strings.Contains(b.b.String(), text) {
 		if time.Now().After(end) {
-			t.Fatalf("%q was not written, only:\n%s", text, b.b.String())
+			return false
 		}
 		b.changed.Wait()
 	}
+	return true
 }

@@ -43,6 +43,17 @@ func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, ope
 	if err != nil {
 		return err
 	}
+	accessKeys, err := loadAccessKeys(o.accessKeys)
+	if err != nil {
+		return err
+	}
+	signaturesOnly := accessKeys != nil && verifier == nil
+	if signaturesOnly {
+		verifier = auth.NoTokens()
+	}
+	if accessKeys != nil {
+		defer reloadOnHangup(accessKeys, log)()
+	}
 	public, err := listen(ctx, "--addr", o.addr)
 	if err != nil {
 		return err
@@ -68,6 +79,7 @@ func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, ope
 		Metrics:       count,
 		Log:           log,
 		Verifier:      verifier,
+		AccessKeys:    accessKeys,
 		Readiness:     new(rest.Readiness),
 		Version:       version(),
 		SeparateAdmin: o.adminAddr != "",
@@ -83,7 +95,12 @@ func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, ope
 		servers.serve(l, handlers.NewServer(handlers.NewAdmin(config), log))
 		admin = baseURL(l)
 	}
-	if _, err := io.WriteString(p.out, banner(o, p.command(), baseURL(public), admin, verifier != nil, e.StoreInfo().Promise)); err != nil {
+	base := baseURL(public)
+	try := tryNative(o, p.command(), base, verifier != nil)
+	if signaturesOnly {
+		try = trySQS(o, config.SQS, base)
+	}
+	if _, err := io.WriteString(p.out, banner(o, base, admin, try, e.StoreInfo().Promise)); err != nil {
 		log.Debug("nobody reads what is printed", slog.Any("error", err))
 	}
 

@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 //	serve NAME ARG...    starts dabba serve on a free port and sets DABBA_URL, for the client commands, and NAME_ADDR, and
 //	                     leaves NAME.banner
 //	halt NAME CODE       sends it SIGTERM, wants it to exit with CODE and leaves NAME.log
+//	hangup NAME TEXT     sends it SIGHUP and waits until its log has TEXT
 //	lines FILE N         wants FILE to have N lines
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -37,10 +38,11 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"fails": scriptFails,
-			"serve": scriptServe,
-			"halt":  scriptHalt,
-			"lines": scriptLines,
+			"fails":  scriptFails,
+			"serve":  scriptServe,
+			"halt":   scriptHalt,
+			"hangup": scriptHangup,
+			"lines":  scriptLines,
 		},
 	})
 }
@@ -107,6 +109,17 @@ func scriptHalt(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("server %s: exit code %d, want %d; it said:\n%s", args[0], got, want, p.stderr.String())
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".log"), []byte(p.stderr.String()), 0o600))
+}
+
+func scriptHangup(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: hangup NAME TEXT")
+	}
+	p := scriptServer(ts, args[0])
+	ts.Check(p.cmd.Process.Signal(syscall.SIGHUP))
+	if !p.stderr.has(args[1]) {
+		ts.Fatalf("server %s did not say %q, only:\n%s", args[0], args[1], p.stderr)
+	}
 }
 
 func scriptLines(ts *testscript.TestScript, neg bool, args []string) {

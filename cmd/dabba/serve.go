@@ -25,6 +25,7 @@ type serveOptions struct {
 	data, store, fsync string
 	journalSize        byteSize
 	authKeys, jwksURL  string
+	accessKeys         string
 	issuer, audience   string
 	insecure           bool
 	quarantine         bool
@@ -82,6 +83,7 @@ func (o *serveOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.jwksURL, "jwks-url", "", "`URL` of an identity provider's JWK set")
 	f.StringVar(&o.issuer, "jwt-issuer", "", "iss that tokens must have")
 	f.StringVar(&o.audience, "jwt-audience", "", "aud that tokens must have")
+	f.StringVar(&o.accessKeys, "access-keys", "", "`file` with the access keys that sign requests of the SQS wire, JSON, mode 0600; SIGHUP reads it again")
 	f.BoolVar(&o.insecure, "insecure", false, "listen beyond this machine without authentication")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&o.config, "config", "", "`file` with these settings, YAML or JSON")
@@ -114,11 +116,11 @@ func (o *serveOptions) check(inlineKeys bool) (slog.Level, error) {
 			return level, usagef("--jwks-url is an address like https://id.example/jwks.json, not %q", redact(o.jwksURL))
 		}
 	}
-	authenticated := inlineKeys || o.authKeys != "" || o.jwksURL != ""
-	if !authenticated && (o.issuer != "" || o.audience != "") {
+	tokens := inlineKeys || o.authKeys != "" || o.jwksURL != ""
+	if !tokens && (o.issuer != "" || o.audience != "") {
 		return level, usagef("--jwt-issuer and --jwt-audience need keys to verify tokens with: give --auth-keys or --jwks-url")
 	}
-	if err := o.checkAddress("--addr", o.addr, authenticated); err != nil {
+	if err := o.checkAddress("--addr", o.addr, tokens || o.accessKeys != ""); err != nil {
 		return level, err
 	}
 	if o.adminAddr == "" {
@@ -139,7 +141,7 @@ func (o *serveOptions) checkAddress(flag, addr string, authenticated bool) error
 	if authenticated || o.insecure || isLoopback(host) {
 		return nil
 	}
-	fix := "give --auth-keys or --jwks-url, or --insecure if everyone who reaches it may do everything"
+	fix := "give --auth-keys, --jwks-url or --access-keys, or --insecure if everyone who reaches it may do everything"
 	if flag == "--admin-addr" {
 		fix = "the admin address asks for no token, so name a loopback one, or give --insecure if everyone may see it"
 	}
@@ -202,8 +204,8 @@ func (p program) command() string {
 	return p.name
 }
 
-// banner says to the person who started the server what to do next; command is how to run this program.
-func banner(o serveOptions, command, base, admin string, authenticated bool, promise string) string {
+// banner says to the person who started the server where everything is and what to try.
+func banner(o serveOptions, base, admin, try, promise string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Dabba %s is ready.\n\n", version())
 	fmt.Fprintf(&b, "  API    %s/v1\n", base)
@@ -215,9 +217,16 @@ func banner(o serveOptions, command, base, admin string, authenticated bool, pro
 	if o.store == "memory" {
 		where = "memory"
 	}
-	fmt.Fprintf(&b, "  Data   %s: %s\n\nTry it:\n", where, promise)
+	fmt.Fprintf(&b, "  Data   %s: %s\n\n%s\n", where, promise, try)
+	return b.String()
+}
+
+// tryNative shows how to make a first queue; command is how to run this program.
+func tryNative(o serveOptions, command, base string, tokens bool) string {
+	var b strings.Builder
+	b.WriteString("Try it:\n")
 	header := ""
-	if authenticated {
+	if tokens {
 		key := o.authKeys
 		if key == "" {
 			key = "KEYFILE"
@@ -227,6 +236,6 @@ func banner(o serveOptions, command, base, admin string, authenticated bool, pro
 	}
 	fmt.Fprintf(&b, "  curl%s -X PUT %s/v1/queues/hello\n", header, base)
 	fmt.Fprintf(&b, "  curl%s -d Hello %s/v1/queues/hello/messages\n", header, base)
-	fmt.Fprintf(&b, "  curl%s -X POST '%s/v1/queues/hello/receive?wait=20s'\n\n", header, base)
+	fmt.Fprintf(&b, "  curl%s -X POST '%s/v1/queues/hello/receive?wait=20s'\n", header, base)
 	return b.String()
 }

@@ -28,6 +28,15 @@ func Middleware(v *Verifier, refuse func(w http.ResponseWriter, r *http.Request,
 	}
 }
 
+// Request returns the principal of a request's bearer token, which is shared: do not change it. The error is an [*Error].
+func (v *Verifier) Request(r *http.Request) (*Principal, error) {
+	p, err := v.request(r)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
 func (v *Verifier) request(r *http.Request) (*Principal, *Error) {
 	token, err := bearer(r.Header)
 	if err != nil && v.refusal == nil {

@@ -34,7 +34,7 @@ func Anonymous() Principal {
 //	queues  send, receive (with ack, nack, extend and release), read, manage
 //	topics  produce, consume, read, manage
 //
-// A token with the scope admin:*:* may do everything within its tenant.
+// Whoever has the scope admin:*:* may do everything within the tenant.
 func (p Principal) Allows(resource, action, name string) bool {
 	return p.all || p.scopes.allow(resource, action, name)
 }
@@ -48,7 +48,7 @@ func (p Principal) Require(resource, action, name string) error {
 	return &Error{
 		Status: http.StatusForbidden,
 		Code:   "forbidden",
-		Detail: fmt.Sprintf("This needs the scope %s, which the token does not have.", missing),
+		Detail: fmt.Sprintf("This needs the scope %s, which your token or access key does not have.", missing),
 		Scope:  missing,
 	}
 }

@@ -34,6 +34,41 @@ func TestCreateAnswersWithTheWholeConfiguration(t *testing.T) {
 	}
 }
 
+// TestNotesOfOtherWiresStay has the configuration replaced and changed here that another wire has put notes into.
+func TestNotesOfOtherWiresStay(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	srv.Put("/v1/queues/q", "").Want(http.StatusCreated)
+	ref := engine.Ref{Tenant: "default", Name: "q"}
+	_, err := srv.Engine.ChangeQueue(t.Context(), ref, engine.Condition{}, func(c engine.QueueConfig) (engine.QueueConfig, error) {
+		c.Notes = map[string]string{"Policy": "secret"}
+		return c, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, answer := range []*handlerstest.Answer{
+		srv.Put("/v1/queues/q", `{"delay":"5s"}`).Want(http.StatusOK).Has(`"delay":"5s"`),
+		srv.Patch("/v1/queues/q", `{"visibility":"1m"}`).Want(http.StatusOK).Has(`"visibility":"1m"`),
+		srv.Get("/v1/queues/q").Want(http.StatusOK),
+	} {
+		if strings.Contains(string(answer.Body), "secret") {
+			t.Errorf("notes are shown: %s", answer.Body)
+		}
+	}
+	if c, err := srv.Engine.Config(t.Context(), ref); err != nil || c.Notes["Policy"] != "secret" {
+		t.Errorf("notes after PUT and PATCH: %v, %v, want them as they were", c.Notes, err)
+	}
+}
+
+func TestGroupLockCanBeChanged(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	srv.Put("/v1/queues/q.fifo", `{"fifo":true,"group_lock":"tail"}`).Want(http.StatusCreated).Has(`"group_lock":"tail"`)
+	srv.Patch("/v1/queues/q.fifo", `{"delay":"5s"}`).Want(http.StatusOK).Has(`"group_lock":"tail"`)
+	srv.Patch("/v1/queues/q.fifo", `{"group_lock":null}`).Want(http.StatusOK).Has(`"group_lock":"whole"`)
+}
+
 func TestCreateReplacesWhatWasThere(t *testing.T) {
 	t.Parallel()
 	srv := handlerstest.Start(t)

@@ -24,7 +24,7 @@ import (
 // @Param wait query string false "How long to wait for the first message; defaults to the queue's"
 // @Param visibility query string false "How long the lease lasts; defaults to the queue's"
 // @Param consumer query string false "Free text that names the receiver"
-// @Param attempt_id query string false "Makes the call repeatable: as long as all its messages are leased, a repeat with the same id gives them again, with the same receipts"
+// @Param attempt_id query string false "Makes the call repeatable: as long as all its messages are leased and no lease was extended, a repeat with the same id gives them again, with the same receipts"
 // @Param Prefer header string false "wait=<seconds> is used when no wait is given"
 // @Param request body ReceiveRequest false "What to receive"
 // @Success 200 {object} ReceiveAnswer

@@ -24,8 +24,15 @@ type Config struct {
 	Exchange *exchange.Exchange
 	// Now is the clock that signatures are held against.
 	Now func() time.Time
-	// Verifier checks bearer tokens. If it is nil everyone may do everything.
-	Verifier *auth.Verifier
+	// Verifier checks bearer tokens, AccessKeys has the secrets that requests are signed with. With both nil everyone may
+	// do everything.
+	Verifier   *auth.Verifier
+	AccessKeys *auth.AccessKeys
+	Settings
+}
+
+// Settings are what whoever runs the server may choose. The zero value is fine.
+type Settings struct {
 	// Account has 12 digits; Region is that of requests that name none, whose queues the native API shows. Empty means
 	// the defaults.
 	Account, Region string

@@ -128,9 +128,9 @@ func (c *call) difference(config *engine.QueueConfig, all []setting) string {
 		if s.change(&asked, true) != nil {
 			return s.name
 		}
-		want, shown := s.get(c, &engine.Queue{Config: asked})
-		got, shows := s.get(c, &engine.Queue{Config: *config})
-		if want != got || shown != shows {
+		want, _ := s.get(c, &engine.Queue{Config: asked})
+		got, _ := s.get(c, &engine.Queue{Config: *config})
+		if want != got {
 			return s.name
 		}
 	}
@@ -353,8 +353,14 @@ func parseThroughput(_ *call, _, value string) (change, error) {
 	}, nil
 }
 
+// maxKey is the most bytes of a key's name, which may be an ARN.
+const maxKey = 2048
+
 // parseKey keeps the key's name to show it; nothing is encrypted with it.
 func parseKey(_ *call, _, value string) (change, error) {
+	if len(value) > maxKey {
+		return nil, wrongAttribute("KmsMasterKeyId")
+	}
 	return func(config *engine.QueueConfig, _ bool) error {
 		if value != "" {
 			setNote(config, noteEncrypted, "false")

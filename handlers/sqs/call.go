@@ -66,10 +66,14 @@ func nameInURL(s string) string {
 	return nameInPath(u.Path)
 }
 
-// nameInPath is what follows the account.
+// nameInPath is what follows the account, before which a proxy may have its own part of the path.
 func nameInPath(path string) string {
-	_, name, _ := strings.Cut(strings.Trim(path, "/"), "/")
-	return name
+	path = strings.Trim(path, "/")
+	account := strings.LastIndexByte(path, '/')
+	if account < 0 {
+		return ""
+	}
+	return path[account+1:]
 }
 
 // url is the URL of a queue: as the client reached the server, unless the server knows better.

@@ -1,8 +1,11 @@
 package sqs_test
 
 import (
+	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +17,8 @@ import (
 
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/sqs"
+	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/memory"
 )
 
 // What several operations answer.
@@ -144,6 +149,21 @@ func TestFact028DefaultAttributesOfFIFO(t *testing.T) {
 	})
 }
 
+func TestFact028LimitPerGroupNeedsItsScope(t *testing.T) {
+	both(t, func(_ *testing.T, s *server) {
+		const code, message = "InvalidAttributeValue",
+			"Invalid value for the parameter FifoThroughputLimit. Reason: perMessageGroupId is allowed only when DeduplicationScope is messageGroup."
+		perGroup := attrs{"FifoQueue": "true", "FifoThroughputLimit": "perMessageGroupId"}
+		s.create("orders.fifo", perGroup).refused(400, code, message)
+		url := s.queue("orders.fifo", attrs{"FifoQueue": "true"})
+		s.set(url, perGroup).refused(400, code, message)
+		s.set(url, attrs{"DeduplicationScope": "messageGroup", "FifoThroughputLimit": "perMessageGroupId"}).ok()
+		s.set(url, attrs{"DeduplicationScope": "queue"}).refused(400, code, message)
+		s.set(url, attrs{"DeduplicationScope": "queue", "FifoThroughputLimit": "perQueue"}).ok()
+		s.shows(url, attrs{"DeduplicationScope": "queue", "FifoThroughputLimit": "perQueue"})
+	})
+}
+
 func TestFact029AttributesThatAreNotShownUnlessSet(t *testing.T) {
 	both(t, func(_ *testing.T, s *server) {
 		hidden := attrs{"Policy": "", "RedrivePolicy": "", "RedriveAllowPolicy": "", "KmsMasterKeyId": "", "KmsDataKeyReusePeriodSeconds": ""}
@@ -261,8 +281,13 @@ func TestFact037CreateAgain(t *testing.T) {
 		s.do("SendMessage", params{"QueueUrl": url, "MessageBody": "m", "DelaySeconds": 0}).ok()
 		for _, again := range []attrs{
 			nil, all,
-			{"DelaySeconds": "5"}, {"VisibilityTimeout": "40"}, {"MaximumMessageSize": "1048576"}, {"RedrivePolicy": ""},
-			{"KmsMasterKeyId": "key"}, {"SqsManagedSseEnabled": "False"}, {"Policy": `{"Statement":[]}`},
+			{"DelaySeconds": "5"},
+			{"VisibilityTimeout": "40"},
+			{"MaximumMessageSize": "1048576"},
+			{"RedrivePolicy": ""},
+			{"KmsMasterKeyId": "key"},
+			{"SqsManagedSseEnabled": "False"},
+			{"Policy": `{"Statement":[]}`},
 		} {
 			if got := s.create("orders", again).ok().text("QueueUrl"); got != url {
 				t.Errorf("create again with %v gave %s, want %s", again, got, url)
@@ -287,6 +312,56 @@ func TestFact037CreateAtOnce(t *testing.T) {
 	for _, a := range answers {
 		a.ok()
 	}
+}
+
+// onGet is a store that does something before it looks up a key.
+type onGet struct {
+	*memory.Store
+	before func(key string)
+}
+
+func (s *onGet) Get(ctx context.Context, key string) (store.Pair, error) {
+	if s.before != nil {
+		s.before(key)
+	}
+	return s.Store.Get(ctx, key)
+}
+
+// Somebody else creates the queue after it was looked for.
+func TestFact037TheOtherIsFaster(t *testing.T) {
+	st := &onGet{Store: memory.New(memory.Options{Now: time.Now})}
+	e, err := engine.Open(t.Context(), st, engine.Options{Now: time.Now, Rand: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := e.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	config := engine.DefaultConfig()
+	st.before = func(key string) {
+		if !strings.HasPrefix(key, "cool/") {
+			return
+		}
+		st.before = nil
+		config.Delay += time.Second
+		if _, _, err := e.PutQueue(t.Context(), engine.Ref{Tenant: "default", Name: "orders"}, config, engine.Condition{}); err != nil {
+			t.Error(err)
+		}
+	}
+	again := st.before
+	s := start(t, func(c *sqs.Config) { c.Engine = e })
+	s.create("orders", attrs{"DelaySeconds": "1"}).ok()
+	if st.before != nil {
+		t.Fatal("nobody was faster")
+	}
+	if err := e.DeleteQueue(t.Context(), engine.Ref{Tenant: "default", Name: "orders"}, engine.Condition{}, true); err != nil {
+		t.Fatal(err)
+	}
+	st.before = again
+	s.create("orders", attrs{"DelaySeconds": "1"}).refused(400, "QueueAlreadyExists",
+		"A queue already exists with the same name and a different value for attribute DelaySeconds")
 }
 
 func TestFact038CreateAgainWithOtherAttributes(t *testing.T) {
@@ -366,6 +441,23 @@ func TestFact041RangesOfAttributes(t *testing.T) {
 				s.set(url, attrs{name: strconv.Itoa(wrong)}).refused(400, "InvalidAttributeValue", "Invalid value for the parameter "+name+".")
 			}
 		}
+	})
+}
+
+// All that a queue can keep fits at once.
+func TestFact041LongestValues(t *testing.T) {
+	both(t, func(_ *testing.T, s *server) {
+		url := s.queue("orders.fifo", attrs{"FifoQueue": "true"})
+		longest := attrs{
+			"Policy":              `{"Statement":[],"Id":"` + strings.Repeat("x", 8192-len(`{"Statement":[],"Id":""}`)) + `"}`,
+			"KmsMasterKeyId":      strings.Repeat("k", 2048),
+			"DeduplicationScope":  "messageGroup",
+			"FifoThroughputLimit": "perMessageGroupId",
+			"RedriveAllowPolicy":  `{"redrivePermission":"allowAll"}`,
+		}
+		s.set(url, longest).ok()
+		s.shows(url, attrs{"KmsMasterKeyId": longest["KmsMasterKeyId"], "FifoThroughputLimit": "perMessageGroupId"})
+		s.set(url, attrs{"KmsMasterKeyId": strings.Repeat("k", 2049)}).refused(400, "InvalidAttributeValue", "")
 	})
 }
 
@@ -551,9 +643,7 @@ func TestFact046MissingQueues(t *testing.T) {
 			"ListDeadLetterSourceQueues": {},
 		} {
 			in := params{"QueueUrl": strings.Replace(url, "orders", "missing", 1)}
-			for name, value := range more {
-				in[name] = value
-			}
+			maps.Copy(in, more)
 			s.do(operation, in).refused(400, noSuchQueue, "")
 		}
 	})
@@ -595,7 +685,7 @@ func TestFact131LimitsOfPoliciesAndTags(t *testing.T) {
 		tag := func(key, value string) *answer {
 			return s.do("TagQueue", params{"QueueUrl": url, "Tags": attrs{key: value}})
 		}
-		tag(strings.Repeat("k", 128), strings.Repeat("v", 256)).ok()
+		tag(strings.Repeat("ü", 128), strings.Repeat("ü", 256)).ok()
 		for _, wrong := range []string{"", strings.Repeat("k", 129), "aws:a", "AWS:a"} {
 			tag(wrong, "v").refused(400, "InvalidParameterValue", "")
 		}
@@ -623,6 +713,12 @@ func TestNativeQueueShowsItsAttributes(t *testing.T) {
 		"VisibilityTimeout": "2", "MaximumMessageSize": "4194304", "RedrivePolicy": "", "SqsManagedSseEnabled": "true",
 		"FifoQueue": "true", "DeduplicationScope": "messageGroup", "FifoThroughputLimit": "perQueue",
 	})
+	half := engine.DefaultConfig()
+	half.DeadLetter.Queue = "grave"
+	if _, _, err := s.engine.PutQueue(t.Context(), engine.Ref{Tenant: "default", Name: "native"}, half, engine.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	s.shows("native", attrs{"RedrivePolicy": "", "DeduplicationScope": ""})
 	s.set("native.fifo", attrs{"DelaySeconds": "3"}).ok()
 	q, err := s.engine.Queue(t.Context(), engine.Ref{Tenant: "default", Name: "native.fifo"})
 	if err != nil {

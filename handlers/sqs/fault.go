@@ -7,6 +7,7 @@ import (
 
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/auth"
+	"github.com/dabba-mq/dabba/handlers/sqs/sigv4"
 )
 
 // fault is an error as the wire answers it.
@@ -94,11 +95,17 @@ func faultOf(err error) *fault {
 	if f, ok := errors.AsType[*fault](err); ok {
 		return f
 	}
+	if bad, ok := errors.AsType[*sigv4.Error](err); ok {
+		return (&kind{bad.Status, bad.Code, bad.Shape}).is(bad.Message)
+	}
 	if denied, ok := errors.AsType[*auth.Error](err); ok {
+		if denied.Status == http.StatusServiceUnavailable {
+			return serviceUnavailable.is(denied.Detail)
+		}
 		return accessDenied.is(denied.Detail)
 	}
 	e := engine.ErrorOf(err)
-	switch e.Code { //nolint:exhaustive // the others cannot come from a call made here, and are the server's fault if they do
+	switch e.Code { // the others cannot come from a call made here, and are the server's fault if they do
 	case engine.CodeNotFound:
 		return noQueue()
 	case engine.CodeReceiptInvalid:

@@ -193,7 +193,7 @@ func (s *server) send(r *http.Request) *answer {
 		t:      s.t,
 		call:   r.Method + " " + r.URL.String() + " " + r.Header.Get("X-Amz-Target") + " " + abridge(string(sent)),
 		status: rec.Code,
-		header: rec.Result().Header, //nolint:bodyclose // it is in memory
+		header: rec.Result().Header,
 		body:   rec.Body.Bytes(),
 	}
 }

@@ -79,7 +79,7 @@ func explain(body []byte, err error) string {
 		want, at := jsonwire.Wanted(wrong.GoType), jsonwire.Place(body, wrong.ByteOffset)
 		switch {
 		case errors.Is(wrong.Err, strconv.ErrRange):
-			want = "within the range of 32 bits"
+			want = "a whole number of at most 64 bits"
 		case want == "text of bytes":
 			want = "base64 (the standard alphabet, with padding)"
 		}

@@ -1,11 +1,6 @@
 package sqs
 
-import (
-	"math"
-	"slices"
-
-	"github.com/dabba-mq/dabba/engine"
-)
+import "github.com/dabba-mq/dabba/engine"
 
 // maxMoveTasks is the most tasks that are listed; one is, if the request does not say.
 const maxMoveTasks = 10
@@ -23,12 +18,12 @@ func (c *call) listMessageMoveTasks(in *listMessageMoveTasksRequest) (*listMessa
 	if most < 1 || most > maxMoveTasks {
 		return nil, invalidParameterValue.is("Value for parameter MaxResults is invalid. Reason: MaxResults must be an integer between 1 and 10.")
 	}
-	tasks, err := c.tasksOf(ref)
+	tasks, err := c.Engine.TasksOf(c.ctx(), ref, most)
 	if err != nil {
 		return nil, err
 	}
 	out := &listMessageMoveTasksAnswer{}
-	for i := range tasks[:min(most, len(tasks))] {
+	for i := range tasks {
 		out.Results = append(out.Results, c.moveTask(tasks[i]))
 	}
 	return out, nil
@@ -59,21 +54,10 @@ func (c *call) moveTask(t engine.Task) moveTask {
 	return out
 }
 
+// failureReason is a code as far as AWS has one, or says in words why a task failed.
 func failureReason(t engine.Task) string {
+	if t.ErrorCode == engine.CodeNotFound {
+		return nonExistentQueue.code
+	}
 	return t.Error
-}
-
-// tasksOf are the tasks of a queue, the newest first. Those of an earlier queue of its name are left out.
-func (c *call) tasksOf(ref engine.Ref) ([]engine.Task, error) {
-	q, err := c.Engine.Queue(c.ctx(), ref)
-	if err != nil {
-		return nil, err
-	}
-	all, err := c.Engine.Tasks(c.ctx(), ref.Tenant, "", math.MaxInt)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(all, func(t engine.Task) bool {
-		return t.Queue != ref || t.CreatedAt.Before(q.CreatedAt)
-	}), nil
 }

@@ -52,7 +52,7 @@ func (d *digest) text(s string) {
 
 // size adds a length: four bytes, the highest first.
 func (d *digest) size(n int) {
-	_, _ = d.hash.Write(binary.BigEndian.AppendUint32(d.chunk[:0], uint32(n))) //nolint:gosec // of what fits into a request
+	_, _ = d.hash.Write(binary.BigEndian.AppendUint32(d.chunk[:0], uint32(n)))
 }
 
 func (d *digest) sizedText(s string) {

@@ -2,6 +2,7 @@ package sqs
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -56,7 +57,7 @@ func planOf(t reflect.Type) *plan {
 func (p *plan) add(t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		member := t.Field(i)
-		index := append(at[:len(at):len(at)], i)
+		index := append(slices.Clip(at), i)
 		if member.Anonymous {
 			p.add(member.Type, index)
 			continue

@@ -257,7 +257,7 @@ func readValue(into reflect.Value, each *plan, params []parameter) error {
 		into.Set(reflect.New(into.Type().Elem()))
 		into = into.Elem()
 	}
-	switch into.Kind() { //nolint:exhaustive // requests have no others
+	switch into.Kind() {
 	case reflect.String:
 		into.SetString(last.value)
 	case reflect.Slice:
@@ -267,7 +267,7 @@ func readValue(into reflect.Value, each *plan, params []parameter) error {
 		}
 		into.SetBytes(content)
 	case reflect.Int:
-		n, err := strconv.ParseInt(last.value, 10, 32)
+		n, err := strconv.ParseInt(last.value, 10, strconv.IntSize)
 		if err != nil {
 			return wrongValue(last, "a whole number")
 		}

@@ -34,7 +34,7 @@ const requestIDHeader = "X-Amzn-Requestid"
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := a.Exchange.Read(w, r, exchange.Usual)
 	if err != nil {
-		a.refuse(w, r, newProtocol(r, nil), err)
+		a.refuse(w, r, newProtocol(r, nil), unread(err))
 		return
 	}
 	p := newProtocol(r, body.Bytes)
@@ -44,7 +44,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.refuse(w, r, p, err)
 		return
 	}
-	write := func() error { return a.write(w, p, answer) }
+	write := func() error { return c.write(p, &answer) }
 	if c.received == nil {
 		// An error here means that the client is gone: there is nobody to tell.
 		_ = write()
@@ -53,6 +53,14 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := a.Exchange.HandOver(w, r, []*engine.Received{c.received}, write); err != nil {
 		a.refuse(w, r, p, err)
 	}
+}
+
+// unread is why the body of a request was not taken in.
+func unread(err error) error {
+	if e := engine.ErrorOf(err); e.Code == engine.CodeTooLarge {
+		return requestEntityTooLong.is(e.Detail)
+	}
+	return err
 }
 
 // run does what the request asks for. The body is released before it may take long.
@@ -80,11 +88,19 @@ func (c *call) run(p protocol, body *exchange.Body) (any, error) {
 	return op.do(c, in)
 }
 
-func (a *API) write(w http.ResponseWriter, p protocol, answer any) error {
+// write answers, and forgets what the answer was made of: messages are not several times in memory while a slow client
+// reads.
+func (c *call) write(p protocol, answer *any) error {
 	out := newBuffer()
 	defer out.release()
-	out.bytes = p.answer(out.bytes, answer, requestID(w))
-	return out.send(w, p, http.StatusOK)
+	out.bytes = p.answer(out.bytes, *answer, requestID(c.w))
+	*answer = nil
+	if c.received != nil {
+		for i := range c.received.Messages {
+			c.received.Messages[i].Body = nil
+		}
+	}
+	return out.send(c.w, p, http.StatusOK)
 }
 
 // refuse answers with a fault, and logs it when it is the server's.

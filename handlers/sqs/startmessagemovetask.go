@@ -1,6 +1,7 @@
 package sqs
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/dabba-mq/dabba/engine"
@@ -20,6 +21,7 @@ func (c *call) startMessageMoveTask(in *startMessageMoveTaskRequest) (*startMess
 		return nil, err
 	}
 	req := engine.RedriveRequest{
+		Renew:     true,
 		Principal: c.principal.Subject,
 		Allow:     func(queue string) error { return c.principal.Require("queues", "send", queue) },
 	}
@@ -55,7 +57,7 @@ func (c *call) startMove(ref engine.Ref, req engine.RedriveRequest) (engine.Task
 		return engine.Task{}, running
 	}
 	defer c.starting.Delete(ref)
-	tasks, err := c.tasksOf(ref)
+	tasks, err := c.Engine.TasksOf(c.ctx(), ref, math.MaxInt)
 	if err != nil {
 		return engine.Task{}, err
 	}

@@ -81,7 +81,7 @@ func (p *plan) write(b []byte, from reflect.Value) []byte {
 
 // writeMap appends the entries in the order of their keys.
 func (f *field) writeMap(b []byte, from reflect.Value) []byte {
-	if values, ok := from.Interface().(map[string]string); ok {
+	if values, ok := reflect.TypeAssert[map[string]string](from); ok {
 		for _, key := range slices.Sorted(maps.Keys(values)) {
 			b = appendElement(appendStart(b, f.name), f.key, key)
 			b = appendEnd(appendElement(b, f.value, values[key]), f.name)
@@ -101,7 +101,7 @@ func (f *field) writeValue(b []byte, name string, from reflect.Value) []byte {
 	if from.Kind() == reflect.Pointer {
 		from = from.Elem()
 	}
-	switch from.Kind() { //nolint:exhaustive // answers have no others
+	switch from.Kind() {
 	case reflect.String:
 		return appendElement(b, name, from.String())
 	case reflect.Struct:

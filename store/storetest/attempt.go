@@ -18,7 +18,7 @@ var attemptCases = []testCase{
 	{"is no matter of other queues", attemptQueues},
 	{"remembers nothing of an empty answer", attemptEmpty},
 	{"does not go by what is asked for", attemptAsked},
-	{"holds over an extension", attemptExtended},
+	{"is new after an extension", attemptExtended},
 	{"repeats a locked group", attemptFIFO},
 	{"repeats what fills the flight", attemptLimits},
 	{"is forgotten at a purge", attemptPurge},
@@ -106,9 +106,13 @@ func attemptEnded(f *fixture) {
 func attemptWindow(f *fixture) {
 	q := f.queue(store.Settings{})
 	f.send(q, "a", "b")
-	f.settle(q, items(f.wantAttempt(q, 1, "x", false, "a"), store.Leased, time.Hour)...)
-	f.clock.Advance(attemptWindowLength + time.Millisecond)
-	f.wantAttempt(q, 1, "x", false, "b")
+	p := f.claimParams(q, 1)
+	p.Visibility, p.Attempt, p.AttemptWindow = time.Hour, [16]byte{'x'}, attemptWindowLength
+	f.equal("Claim(attempt x)", bodies(f.claimWith(p)), []string{"a"})
+	f.clock.Advance(attemptWindowLength - time.Millisecond)
+	f.equal("Claim(attempt x)", bodies(f.claimWith(p)), []string{"a"})
+	f.clock.Advance(time.Millisecond)
+	f.equal("Claim(attempt x)", bodies(f.claimWith(p)), []string{"b"})
 }
 
 func attemptOthers(f *fixture) {
@@ -148,11 +152,15 @@ func attemptAsked(f *fixture) {
 
 func attemptExtended(f *fixture) {
 	q := f.queue(store.Settings{})
-	f.send(q, "a")
-	r := f.wantAttempt(q, 1, "x", false, "a")
-	f.wantSettle(q, items(r, store.Leased, 3*lease)[0], store.Settled)
-	f.clock.Advance(2 * lease)
-	f.wantAttempt(q, 1, "x", true, "a")
+	f.send(q, "a", "b", "c")
+	first := f.wantAttempt(q, 2, "x", false, "a", "b")
+	f.wantSettle(q, items(first, store.Leased, lease)[1], store.Settled)
+	second := f.wantAttempt(q, 2, "x", false, "c")
+	f.wantAttempt(q, 2, "x", true, "c")
+	f.settle(q, items(first, store.Leased, lease)...)
+	f.wantAttempt(q, 2, "x", true, "c")
+	f.settle(q, items(second, store.Leased, lease)...)
+	f.wantAttempt(q, 2, "x", false)
 }
 
 func attemptFIFO(f *fixture) {

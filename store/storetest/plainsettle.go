@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -86,6 +87,7 @@ func (q *plainQueue) change(m *plainMessage, i store.SettleItem, now time.Time) 
 		m.end(store.Rejected, now, i.Reason)
 		m.bury(now)
 	case store.Leased:
+		maps.DeleteFunc(q.attempts, func(_ [16]byte, a plainAttempt) bool { return a.token == m.token })
 		m.state, m.due = store.StateLeased, q.until(m, later(now, i.After))
 	case store.Ready:
 		if !i.Uncount && q.spent(m) && !q.settings.Lazy {

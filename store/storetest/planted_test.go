@@ -196,6 +196,11 @@ func TestPlanted(t *testing.T) {
 			Package: "./store/memory", Run: "TestContract/attempt",
 		},
 		{
+			Name: "an attempt outlives an extension", File: "store/internal/model/settle.go",
+			Old: "q.attempts.forget(s.token)", New: "q.attempts.forget(0)",
+			Package: "./store/memory", Run: "TestContract/attempt",
+		},
+		{
 			Name: "a late heartbeat undoes a nack", File: "store/internal/model/settle.go",
 			Old:     "if s.state == delayed || s.state == backoff {\n\t\t\treturn Change{}, store.Lost",
 			New:     "if s.state == dead {\n\t\t\treturn Change{}, store.Lost",

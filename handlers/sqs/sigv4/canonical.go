@@ -102,7 +102,7 @@ func canonicalHeaders(r *http.Request, names []string, body []byte) (string, err
 	return b.String(), nil
 }
 
-// headerValues also finds the two headers that are not, or not always, kept among the others.
+// headerValues also finds the three headers that are not, or not always, kept among the others.
 func headerValues(r *http.Request, name string, body []byte) []string {
 	switch name {
 	case "host":
@@ -110,6 +110,8 @@ func headerValues(r *http.Request, name string, body []byte) []string {
 	case "content-length":
 		// Whether it was sent in chunks does not matter: this is its length.
 		return []string{strconv.Itoa(len(body))}
+	case "transfer-encoding":
+		return r.TransferEncoding
 	default:
 		return r.Header.Values(name)
 	}

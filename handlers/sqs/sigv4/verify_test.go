@@ -115,6 +115,18 @@ func TestVerifyMissingHeader(t *testing.T) {
 	refused(t, verify(t, wire, 0), "SignatureDoesNotMatch", "'x-?<' is not in the request")
 }
 
+// curl signs this header, which net/http keeps apart.
+func TestVerifyChunkedBody(t *testing.T) {
+	t.Parallel()
+	wire := inHeader(scope, "host;transfer-encoding", "Transfer-Encoding: chunked\n")
+	wire = strings.Replace(strings.Replace(wire, "Content-Length: 2\n", "", 1), "{}", "2\n{}\n0\n\n", 1)
+	wire = signed(t, wire)
+	if err := verify(t, wire, 0); err != nil {
+		t.Errorf("refused: %v", err)
+	}
+	refused(t, verify(t, strings.Replace(wire, "{}", "[]", 1), 0), "SignatureDoesNotMatch", "does not match")
+}
+
 func TestVerifyBrokenQuery(t *testing.T) {
 	t.Parallel()
 	wire := strings.ReplaceAll(inHeader(scope, "host", ""), "\n", "\r\n")

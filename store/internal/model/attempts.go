@@ -12,8 +12,10 @@ type attemptKey = [16]byte
 type attempts struct {
 	seen map[attemptKey]attempt
 	// ending holds the keys in the order they were added, with the ends they had: an entry of a key that was added again
-	// is void.
+	// or forgotten is void.
 	ending []attemptEnd
+	// held finds the attempts by what their messages are leased under.
+	held map[store.Token]attemptKey
 }
 
 type attemptEnd struct {
@@ -39,12 +41,23 @@ func (t *attempts) add(ev Claimed) {
 
 func (t *attempts) restore(key attemptKey, a attempt) {
 	if t.seen == nil {
-		t.seen = make(map[attemptKey]attempt)
+		t.seen, t.held = make(map[attemptKey]attempt), make(map[store.Token]attemptKey)
 	}
-	t.seen[key] = a
+	if was, again := t.seen[key]; again {
+		delete(t.held, was.token)
+	}
+	t.seen[key], t.held[a.token] = a, key
 	t.ending = append(t.ending, attemptEnd{key, a.ends})
 	if len(t.ending) > 2*len(t.seen)+16 {
 		t.ending = t.valid()
+	}
+}
+
+// forget makes the claim with the token one that cannot be repeated.
+func (t *attempts) forget(token store.Token) {
+	if key, ok := t.held[token]; ok {
+		delete(t.held, token)
+		delete(t.seen, key)
 	}
 }
 
@@ -56,7 +69,7 @@ func (t *attempts) valid() []attemptEnd {
 	}
 	list := make([]attemptEnd, 0, len(t.seen))
 	for i, e := range t.ending {
-		if last[e.key] == i {
+		if _, seen := t.seen[e.key]; seen && last[e.key] == i {
 			list = append(list, e)
 		}
 	}
@@ -68,8 +81,8 @@ func (t *attempts) expire(now Millis) {
 	for len(t.ending) > 0 && t.ending[0].ends <= now {
 		e := t.ending[0]
 		t.ending = t.ending[1:]
-		if t.seen[e.key].ends <= now {
-			delete(t.seen, e.key)
+		if a := t.seen[e.key]; a.ends <= now {
+			t.forget(a.token)
 		}
 	}
 	if len(t.ending) == 0 {

@@ -45,7 +45,7 @@
 //	with a time to live     about 25, for the same reason
 //	touched                 about 100: a slot, its place in an index and in a heap; 32 for each visit
 //	deduplication key       about 40
-//	attempt                 about 100, and 8 for each message
+//	attempt                 about 200, and 8 for each message
 //	departed                about 150, its texts and visits; there are as many as the settings say
 //
 // Consumers, reasons and names of groups are texts, kept once each. What a message says is not here at all.
