@@ -1,0 +1,32 @@
+package redistest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// remove takes away all keys with a prefix.
+func remove(tb testing.TB, url, prefix string) {
+	tb.Helper()
+	o, err := redis.ParseURL(url)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c := redis.NewClient(o)
+	defer c.Close() //nolint:errcheck // nothing is kept
+	ctx := context.WithoutCancel(tb.Context())
+	for cursor := uint64(0); ; {
+		keys, next, err := c.Scan(ctx, cursor, prefix+"*", 1000).Result()
+		if err == nil && len(keys) > 0 {
+			err = c.Unlink(ctx, keys...).Err()
+		}
+		if err != nil {
+			tb.Errorf("remove the keys %s*: %v", prefix, err)
+		}
+		if cursor = next; cursor == 0 || err != nil {
+			return
+		}
+	}
+}
