@@ -30,11 +30,10 @@ var server struct {
 }
 
 func TestMain(m *testing.M) {
-	code := m.Run()
+	m.Run()
 	if server.stop != nil {
 		server.stop()
 	}
-	os.Exit(code)
 }
 
 // serverURL is that of DABBA_TEST_REDIS, or of a redis-server process. Without either the test is skipped, unless
