@@ -2,6 +2,7 @@ package redis
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
@@ -25,12 +26,8 @@ func TestJudge(t *testing.T) {
 		{name: "an old version", change: map[string]string{"redis_version": "6.2.7"}, refused: "Redis 6.2.7"},
 		{name: "eviction", change: map[string]string{"maxmemory_policy": "allkeys-lru"}, refused: "allkeys-lru"},
 	} {
-		facts := make(map[string]string)
-		for _, m := range []map[string]string{good, c.change} {
-			for name, value := range m {
-				facts[name] = value
-			}
-		}
+		facts := maps.Clone(good)
+		maps.Copy(facts, c.change)
 		promise, warning, err := judge(facts)
 		switch {
 		case (err != nil) != (c.refused != "") || err != nil && !strings.Contains(err.Error(), c.refused):

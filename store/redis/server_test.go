@@ -3,7 +3,6 @@ package redis
 import (
 	"errors"
 	"net"
-	"os"
 	"strconv"
 	"testing"
 
@@ -15,9 +14,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	code := m.Run()
+	m.Run()
 	redistest.Stop()
-	os.Exit(code)
 }
 
 // serverURL is that of a server that all tests share.
