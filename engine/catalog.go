@@ -8,6 +8,7 @@ import (
 	"iter"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/dabba-mq/dabba/store"
 )
@@ -40,6 +41,8 @@ type queue struct {
 	swept atomic.Int64
 
 	setup atomic.Pointer[setup]
+	// fenced is since when the store refuses even the present setup; never if it does not. See reopen.
+	fenced atomic.Int64
 	// numbers are nil until something happens.
 	numbers atomic.Pointer[numbers]
 }
@@ -138,6 +141,7 @@ func (e *Engine) install(ref Ref, r record) *queue {
 		known = false
 	}
 	if known {
+		q.fenced.Store(int64(never))
 		was := q.setup.Swap(next)
 		e.catalog.feeds(q, was.config.DeadLetter.Queue, next.config.DeadLetter.Queue)
 		return q
@@ -145,6 +149,7 @@ func (e *Engine) install(ref Ref, r record) *queue {
 	q = &queue{ref: ref, id: r.id}
 	q.due = newAlarm(func() { e.ringDue(q) })
 	q.swept.Store(int64(-sweepPause))
+	q.fenced.Store(int64(never))
 	q.setup.Store(next)
 	e.catalog.feeds(q, "", next.config.DeadLetter.Queue)
 	e.catalog.generated.Store(r.id, q)
@@ -215,7 +220,39 @@ func (e *Engine) reload(ctx context.Context, ref Ref, refused *setup) (*queue, *
 		}
 		return nil, nil, notFound(ref)
 	}
+	if refused != nil && refused.revision == r.revision && e.shared() {
+		return e.reopen(ctx, ref, r, refused)
+	}
 	q := e.install(ref, *r)
+	if err := e.apply(ctx, q); err != nil {
+		return nil, nil, fromStore(err)
+	}
+	return q, q.setup.Load(), nil
+}
+
+// fenceLost is after how long a fence is taken away that nobody has taken away.
+const fenceLost = moment(5 * time.Second)
+
+// reopen deals with a setup that the store refuses although it is that of the catalog. Either its settings have not arrived
+// yet, or another node has fenced the queue in order to delete it. Should that node have ended half-way, a new revision
+// takes the fence away; should it be alive, its deletion finds the record changed. The caller has the name's turn.
+func (e *Engine) reopen(ctx context.Context, ref Ref, r *record, refused *setup) (*queue, *setup, error) {
+	since := never
+	if q, ok := e.catalog.byName(ref); ok && q.id == r.id {
+		since = moment(q.fenced.Load())
+	}
+	now := e.clock.moment()
+	if since != never && now-since >= fenceLost {
+		rev, err := e.putRecord(ctx, ref, *r)
+		if err != nil {
+			return nil, nil, fromStore(err)
+		}
+		r.revision = rev
+	}
+	q := e.install(ref, *r)
+	if r.revision == refused.revision {
+		q.fenced.Store(int64(min(since, now)))
+	}
 	if err := e.apply(ctx, q); err != nil {
 		return nil, nil, fromStore(err)
 	}

@@ -33,7 +33,7 @@ func (e *Engine) configure(ctx context.Context, ref Ref, only Condition, next fu
 	if err := validRef(ref); err != nil {
 		return Queue{}, false, err
 	}
-	created, err := e.replaceRecord(ctx, ref, only, func(was *record) (record, error) { return e.nextRecord(ref, was, next) })
+	created, err := e.replaceRecord(ctx, ref, only, func(was *record) (record, error) { return e.nextRecord(ctx, ref, was, next) })
 	if err != nil {
 		return Queue{}, false, err
 	}
@@ -91,7 +91,7 @@ func (e *Engine) tryReplace(ctx context.Context, ref Ref, was *record, only Cond
 }
 
 // nextRecord is the record to write; its revision is still that of the present one.
-func (e *Engine) nextRecord(ref Ref, was *record, next func(*QueueConfig) (QueueConfig, error)) (record, error) {
+func (e *Engine) nextRecord(ctx context.Context, ref Ref, was *record, next func(*QueueConfig) (QueueConfig, error)) (record, error) {
 	var present *QueueConfig
 	r := record{}
 	if was != nil {
@@ -111,7 +111,7 @@ func (e *Engine) nextRecord(ref Ref, was *record, next func(*QueueConfig) (Queue
 		return record{}, err
 	}
 	if present == nil || cfg.DeadLetter.Queue != present.DeadLetter.Queue {
-		if err := e.mayFeed(ref, &cfg.DeadLetter); err != nil {
+		if err := e.mayFeed(ctx, ref, &cfg.DeadLetter); err != nil {
 			return record{}, err
 		}
 	}
@@ -131,13 +131,33 @@ func (e *Engine) nextRecord(ref Ref, was *record, next func(*QueueConfig) (Queue
 
 // mayFeed says whether the dead-letter queue, as far as it is known, takes messages of the queue named ref. Should it
 // come to refuse them later, they are parked.
-func (e *Engine) mayFeed(ref Ref, d *DeadLetter) error {
-	to, ok := e.catalog.byName(Ref{ref.Tenant, d.Queue})
-	if d.Queue == "" || !ok || to.setup.Load().config.DeadLetter.allows(ref.Name) {
+func (e *Engine) mayFeed(ctx context.Context, ref Ref, d *DeadLetter) error {
+	if d.Queue == "" {
+		return nil
+	}
+	allows, err := e.allowsFrom(ctx, Ref{ref.Tenant, d.Queue}, ref.Name)
+	if err != nil {
+		return err
+	}
+	if allows {
 		return nil
 	}
 	return conflict("dead_letter.queue", "Queue "+d.Queue+" takes no dead letters of this one; add "+ref.Name+
 		" to its dead_letter.allow_from first, or name another.")
+}
+
+// allowsFrom says whether a queue, if it is there, takes the dead messages of another one. The caller may have a turn, so
+// that another node's change is looked at without a reload.
+func (e *Engine) allowsFrom(ctx context.Context, target Ref, source string) (bool, error) {
+	if e.shared() {
+		r, err := e.readRecord(ctx, target)
+		if err != nil {
+			return false, fromStore(err)
+		}
+		return r == nil || r.config.DeadLetter.allows(source), nil
+	}
+	to, ok := e.catalog.byName(target)
+	return !ok || to.setup.Load().config.DeadLetter.allows(source), nil
 }
 
 // putRecord writes r if the entry still has r's revision, and gives the new one. A conflict is returned as such.

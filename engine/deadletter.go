@@ -20,6 +20,12 @@ func (d *DeadLetter) allows(source string) bool {
 // parked. What is left over, and what fails, is the janitor's.
 func (e *Engine) bury(ctx context.Context, q *queue) {
 	to, ok := e.catalog.deadLetterQueue(q)
+	if !ok && e.shared() { // another node may have made it, or let it take them
+		if name := q.setup.Load().config.DeadLetter.Queue; name != "" {
+			_ = e.renew(ctx, Ref{q.ref.Tenant, name}) // they stay parked if it fails
+			to, ok = e.catalog.deadLetterQueue(q)
+		}
+	}
 	if !ok {
 		return
 	}

@@ -12,6 +12,11 @@ import (
 // queue names it as dead-letter queue. No message that was accepted is lost without force, also not one that is sent
 // at the same moment.
 func (e *Engine) DeleteQueue(ctx context.Context, ref Ref, only Condition, force bool) error {
+	if !force {
+		if err := e.refreshIfShared(ctx); err != nil { // another queue may name this one by now
+			return err
+		}
+	}
 	release, err := e.catalog.turn(ctx, ref)
 	if err != nil {
 		return err
@@ -36,6 +41,9 @@ func (e *Engine) DeleteQueue(ctx context.Context, ref Ref, only Condition, force
 	return e.remove(ctx, q, r)
 }
 
+// fenceKey is written for its revision only.
+const fenceKey = "fence"
+
 // byForce completes the advice of a refused deletion.
 const byForce = "delete it with all that is in it (force=true, on the command line --force)"
 
@@ -51,22 +59,51 @@ func (e *Engine) mayDelete(ctx context.Context, q *queue, r *record) error {
 		return err
 	}
 	if err := e.mustBeEmpty(ctx, q); err != nil {
-		e.install(q.ref, *r)
+		if open := e.unfence(context.WithoutCancel(ctx), q, r); open != nil {
+			return open
+		}
 		return err
 	}
 	return nil
 }
 
 // fence gives the queue a revision that the catalog's copy does not have. So the store refuses all calls, also those
-// under way, and they wait for this name's turn to reload.
+// under way, and they wait for this name's turn to reload. Other nodes have turns of their own: for them the store's
+// revision is above that of the catalog as well, so that they find no setup that it accepts.
 func (e *Engine) fence(ctx context.Context, q *queue, r *record) error {
 	rev, err := e.putRecord(ctx, q.ref, *r)
 	if err != nil {
 		return fromStore(err)
 	}
 	r.revision = rev
-	if err := e.store.Configure(ctx, q.id, r.setup().settings()); err != nil {
+	settings := r.setup().settings()
+	if e.shared() {
+		above, err := e.store.Put(ctx, fenceKey, nil, store.AnyRevision)
+		if err != nil {
+			return fromStore(fmt.Errorf("fence %s: %w", q.ref, err))
+		}
+		settings.Revision = uint64(above)
+	}
+	if err := e.store.Configure(ctx, q.id, settings); err != nil {
 		return fromStore(fmt.Errorf("fence %s: %w", q.ref, err))
+	}
+	return nil
+}
+
+// unfence opens a queue again that was fenced and is to stay. Its record gets a revision above that of the fence.
+func (e *Engine) unfence(ctx context.Context, q *queue, r *record) error {
+	if e.shared() {
+		rev, err := e.putRecord(ctx, q.ref, *r)
+		if errors.Is(err, store.ErrConflict) {
+			return nil // another node has done so
+		}
+		if err != nil {
+			return fromStore(err)
+		}
+		r.revision = rev
+	}
+	if err := e.apply(ctx, e.install(q.ref, *r)); err != nil {
+		return fromStore(err)
 	}
 	return nil
 }

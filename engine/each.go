@@ -33,7 +33,7 @@ func (e *Engine) eachPair(ctx context.Context, prefix string, page int, do func(
 
 // listed shows what has a key with the prefix, by key, after the key start, at most limit (from 1 to 1,000; anything else
 // means 1,000). What was deleted before it could be shown is left out. Fewer than limit means that there is no more.
-func listed[T any](ctx context.Context, e *Engine, prefix, start string, limit int, show func(key string) (T, error)) ([]T, error) {
+func listed[T any](ctx context.Context, e *Engine, prefix, start string, limit int, show func(store.Pair) (T, error)) ([]T, error) {
 	if limit < 1 || limit > pageSize {
 		limit = pageSize
 	}
@@ -45,7 +45,7 @@ func listed[T any](ctx context.Context, e *Engine, prefix, start string, limit i
 			return nil, err
 		}
 		for _, p := range pairs {
-			one, err := show(p.Key)
+			one, err := show(p)
 			switch {
 			case err == nil:
 				found = append(found, one)

@@ -23,8 +23,9 @@ type Options struct {
 	Rand io.Reader
 	// Events are told what happens.
 	Events Events
-	// Node is the name of this process among those that share the store, the same after a restart. Empty means that it is
-	// the only one.
+	// Node is the name of this process among those that share the store: no other one has it at the same time. It may be
+	// another one after a restart; what it was at work on before that is then taken over within seconds, like that of any
+	// node that has ended. Empty means that it is the only one.
 	Node string
 }
 
@@ -44,6 +45,7 @@ type Engine struct {
 	// timetable is of the schedules.
 	timetable timetable
 	node      string
+	nodes     nodes
 	tasks     tasks
 
 	draining atomic.Bool
@@ -64,6 +66,7 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	e.janitor.init()
 	e.cooling.init()
 	e.tasks.init()
+	e.nodes.init()
 	wall := o.Wall
 	if wall == nil {
 		wall = o.Now
@@ -87,6 +90,9 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	e.running.Go(func() { e.runTasks(own) })
 	e.running.Go(func() { e.runSchedules(own) })
 	e.running.Go(func() { e.runTopics(own) })
+	if e.shared() {
+		e.running.Go(func() { e.runNodes(own) })
+	}
 	return e, nil
 }
 
@@ -115,6 +121,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	}()
 	select {
 	case <-joined:
+		e.leaveNodes(ctx)
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("close the engine while the store is still busy: %w", ctx.Err())
@@ -135,9 +142,13 @@ func (e *Engine) StoreInfo() StoreInfo {
 	return StoreInfo{Name: i.Name, Promise: i.Promise, Durable: i.Durable}
 }
 
-// notify is the store's word that messages of a queue may have become ready.
+// notify is the store's word that messages of a queue may have become ready, or there is room, or another node has
+// changed or deleted it: whoever is woken finds out.
 func (e *Engine) notify(id store.QueueID) {
 	if q, ok := e.catalog.byID(id); ok {
 		q.line.signal()
+		if e.shared() {
+			q.freed()
+		}
 	}
 }

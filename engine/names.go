@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/dabba-mq/dabba/store"
 )
 
 // Names lists the names of the tenant's queues as [Engine.Queues] does, without a look at their messages.
@@ -12,8 +14,8 @@ func (e *Engine) Names(ctx context.Context, tenant, prefix, after string, limit 
 	if after != "" {
 		start = tenantPrefix(tenant) + after
 	}
-	names, err := listed(ctx, e, tenantPrefix(tenant)+prefix, start, limit, func(key string) (string, error) {
-		ref, err := refOfKey(key)
+	names, err := listed(ctx, e, tenantPrefix(tenant)+prefix, start, limit, func(p store.Pair) (string, error) {
+		ref, err := refOfKey(p.Key)
 		return ref.Name, err
 	})
 	if err != nil {
@@ -25,6 +27,9 @@ func (e *Engine) Names(ctx context.Context, tenant, prefix, after string, limit 
 // Feeders are the names of the queues that name this one as their dead-letter queue, by name.
 func (e *Engine) Feeders(ctx context.Context, ref Ref) ([]string, error) {
 	if _, _, err := e.lookup(ctx, ref); err != nil {
+		return nil, err
+	}
+	if err := e.refreshIfShared(ctx); err != nil {
 		return nil, err
 	}
 	var names []string

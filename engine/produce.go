@@ -24,8 +24,19 @@ func (e *Engine) Produce(ctx context.Context, ref Ref, req ProduceRequest) (Prod
 	}
 	p := produce{req: &req, spread: e.topics.spread.Add(1)}
 	var done ProduceAnswer
+	looked := false
 	err := e.followTopic(ctx, ref, func(t *topic, s *topicSetup) error {
 		params, err := p.params(t, s)
+		if err != nil && e.shared() && !looked {
+			// The store need not tell that another node has changed what it was refused by.
+			looked = true
+			if err := e.renewTopic(ctx, ref); err != nil {
+				return err
+			}
+			if now, ok := e.topics.byName(ref); ok && now.setup.Load() != s {
+				return store.ErrStaleConfig
+			}
+		}
 		if err != nil {
 			return err
 		}

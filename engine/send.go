@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/dabba-mq/dabba/store"
 )
@@ -27,11 +28,23 @@ func (e *Engine) Send(ctx context.Context, ref Ref, req SendRequest) (SendAnswer
 	}
 	block := blocked{engine: e, told: req.Waits}
 	defer block.end()
+	looked := false
 	for reloads := 0; ; {
 		if q, s, err = e.producing(ctx, q, s); err != nil {
 			return SendAnswer{}, err
 		}
 		o := e.newOutgoing(&s.config, req.Messages)
+		if e.shared() && o.refusals() && !looked {
+			// The store need not tell that another node has changed what they were refused by.
+			now, setup, err := e.present(ctx, q, s)
+			if err != nil {
+				return SendAnswer{}, err
+			}
+			if looked = true; setup != s {
+				q, s = now, setup
+				continue
+			}
+		}
 		if len(o.entries) == 0 {
 			return SendAnswer{Outcomes: o.outcomes}, nil
 		}
@@ -73,6 +86,11 @@ func (e *Engine) Send(ctx context.Context, ref Ref, req SendRequest) (SendAnswer
 type outgoing struct {
 	entries  []store.Entry
 	outcomes []SendOutcome
+}
+
+// refusals says whether a message was refused.
+func (o *outgoing) refusals() bool {
+	return slices.ContainsFunc(o.outcomes, func(o SendOutcome) bool { return o.Err != nil })
 }
 
 // newOutgoing encodes all messages into one buffer, which the entries share.

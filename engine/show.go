@@ -9,6 +9,25 @@ import (
 
 // Queue shows one queue.
 func (e *Engine) Queue(ctx context.Context, ref Ref) (Queue, error) {
+	if err := e.renew(ctx, ref); err != nil {
+		return Queue{}, err
+	}
+	return e.show(ctx, ref)
+}
+
+// showListed shows a queue whose entry was just read.
+func (e *Engine) showListed(ctx context.Context, p store.Pair) (Queue, error) {
+	ref, err := refOfKey(p.Key)
+	if err != nil {
+		return Queue{}, fromStore(err)
+	}
+	if err := e.catchUp(ctx, ref, p.Revision); err != nil {
+		return Queue{}, err
+	}
+	return e.show(ctx, ref)
+}
+
+func (e *Engine) show(ctx context.Context, ref Ref) (Queue, error) {
 	var found Queue
 	err := e.follow(ctx, ref, func(q *queue, s *setup) error {
 		stats, err := e.store.Stats(ctx, q.id)
@@ -45,12 +64,8 @@ func (e *Engine) Queues(ctx context.Context, tenant, prefix, after string, limit
 	if after != "" {
 		start = tenantPrefix(tenant) + after
 	}
-	found, err := listed(ctx, e, tenantPrefix(tenant)+prefix, start, limit, func(key string) (Queue, error) {
-		ref, err := refOfKey(key)
-		if err != nil {
-			return Queue{}, fromStore(err)
-		}
-		return e.Queue(ctx, ref)
+	found, err := listed(ctx, e, tenantPrefix(tenant)+prefix, start, limit, func(p store.Pair) (Queue, error) {
+		return e.showListed(ctx, p)
 	})
 	if err != nil {
 		return nil, fromStore(fmt.Errorf("list the queues of %s: %w", tenant, err))

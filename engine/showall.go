@@ -11,11 +11,7 @@ import (
 func (e *Engine) AllQueues(ctx context.Context) ([]Queue, error) {
 	var all []Queue
 	err := e.eachPair(ctx, catalogPrefix, pageSize, func(p store.Pair) error {
-		ref, err := refOfKey(p.Key)
-		if err != nil {
-			return err
-		}
-		q, err := e.Queue(ctx, ref)
+		q, err := e.showListed(ctx, p)
 		switch {
 		case err == nil:
 			all = append(all, q)

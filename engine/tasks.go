@@ -216,7 +216,7 @@ func (e *Engine) closeTasks(ctx context.Context) {
 }
 
 // adoptTasks takes up all tasks that nobody works on: those of this node from before it was started, and those whose
-// owner was not heard of in time. A node without a name is alone on its store.
+// owner is gone or was not heard of in time. A node without a name is alone on its store.
 func (e *Engine) adoptTasks(ctx context.Context) {
 	again := e.node != ""
 	err := e.eachPair(ctx, taskPrefix, pageSize, func(p store.Pair) error {
@@ -248,7 +248,7 @@ func (e *Engine) adopt(ctx context.Context, p store.Pair) (later bool, err error
 		return false, nil
 	}
 	before := record.Owner == e.node && !record.CreatedAt.After(e.clock.start)
-	if !before && e.clock.now().Before(record.Until) {
+	if !before && !e.nodes.isGone(record.Owner) && e.clock.now().Before(record.Until) {
 		return true, nil
 	}
 	r := e.newRun(tenant, id, record, p.Revision)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/dabba-mq/dabba/store"
@@ -33,16 +34,41 @@ func (e *Engine) reconcileTopics(ctx context.Context) error {
 			return fmt.Errorf("drop log %d, which no topic has: %w", id, err)
 		}
 	}
-	return e.eachPair(ctx, offsetsPrefix, pageSize, func(p store.Pair) error {
+	return e.reconcileOffsets(ctx)
+}
+
+// reconcileOffsets removes what was committed on generations that are no more. Those that another node has made since the
+// catalog was read are there when it is looked at afterwards.
+func (e *Engine) reconcileOffsets(ctx context.Context) error {
+	var strays []store.Pair
+	err := e.eachPair(ctx, offsetsPrefix, pageSize, func(p store.Pair) error {
 		id, ok := logOfKey(p.Key)
 		if !ok {
 			return fmt.Errorf("%w: key %q", store.ErrCorrupt, p.Key)
 		}
-		if _, known := e.topics.byID(id); known {
-			return nil
+		if _, known := e.topics.byID(id); !known {
+			strays = append(strays, store.Pair{Key: p.Key, Revision: p.Revision})
 		}
-		return e.store.Delete(ctx, p.Key, p.Revision)
+		return nil
 	})
+	if err != nil || len(strays) == 0 {
+		return err
+	}
+	there, err := e.logs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range strays {
+		id, _ := logOfKey(p.Key)
+		if _, ok := there[id]; ok {
+			continue
+		}
+		err := e.store.Delete(ctx, p.Key, p.Revision)
+		if err != nil && !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 func (e *Engine) logs(ctx context.Context) (map[store.LogID]struct{}, error) {

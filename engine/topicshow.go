@@ -9,6 +9,13 @@ import (
 
 // Topic shows one topic.
 func (e *Engine) Topic(ctx context.Context, ref Ref) (Topic, error) {
+	if err := e.renewTopic(ctx, ref); err != nil {
+		return Topic{}, err
+	}
+	return e.showTopic(ctx, ref)
+}
+
+func (e *Engine) showTopic(ctx context.Context, ref Ref) (Topic, error) {
 	var found Topic
 	err := e.followTopic(ctx, ref, func(t *topic, s *topicSetup) error {
 		bounds, err := e.store.Bounds(ctx, t.id)
@@ -40,12 +47,15 @@ func (e *Engine) Topics(ctx context.Context, tenant, prefix, after string, limit
 	if after != "" {
 		start = topicsPrefix(tenant) + after
 	}
-	found, err := listed(ctx, e, topicsPrefix(tenant)+prefix, start, limit, func(key string) (Topic, error) {
-		ref, err := topicOfKey(key)
+	found, err := listed(ctx, e, topicsPrefix(tenant)+prefix, start, limit, func(p store.Pair) (Topic, error) {
+		ref, err := topicOfKey(p.Key)
 		if err != nil {
 			return Topic{}, fromStore(err)
 		}
-		return e.Topic(ctx, ref)
+		if err := e.catchUpTopic(ctx, ref, p.Revision); err != nil {
+			return Topic{}, err
+		}
+		return e.showTopic(ctx, ref)
 	})
 	if err != nil {
 		return nil, fromStore(fmt.Errorf("list the topics of %s: %w", tenant, err))

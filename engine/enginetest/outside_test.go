@@ -37,7 +37,9 @@ func newWorld(t *testing.T, url string, workers int) *world {
 	client := redistest.Client(t, url)
 	w := &world{
 		ctx: context.WithoutCancel(t.Context()), url: url, workers: make(chan *worker, workers),
-		news: func(ctx context.Context, channel, text string) error { return client.SPublish(ctx, channel, text).Err() },
+		news: func(ctx context.Context, channel, text string) error {
+			return client.SPublish(ctx, channel, text).Err()
+		},
 	}
 	var all sync.WaitGroup
 	var jobs []chan func()
