@@ -27,12 +27,12 @@
 // The letters of a queue are these; only keys that hold something exist:
 //
 //	c  hash           counters and settings, see below. The queue exists if this key does.
-//	s  stream         the messages. The id of an entry is <sequence>-1. Fields, always all and in this order: body, size,
-//	                  sent (when it came to this queue), group, priority, expires (end of the time to live, or 0), from
-//	                  ("<generation>:<sequence>" where a moved message was first sent, else empty) and origin (what else
-//	                  is known of its past, as written by encodeOrigin)
-//	t  sorted set     touched messages: score sequence, member a record (pack_touched in lua/queue_message.lua). A message without
-//	                  a record is fresh: ready since it was sent, never received.
+//	s  stream         the messages. The id of an entry is <sequence>-1, its fields are body and facts: what does not change of
+//	                  it (facts_of in lua/queue_message.lua), with where a moved message was first sent
+//	                  ("<generation>:<sequence>") and what else is known of its past (encodeOrigin)
+//	t  hash           touched messages: sequence in 16 digits → record (pack_touched in lua/queue_message.lua). A message
+//	                  without a record is fresh: ready since it was sent, never received.
+//	k  sorted set     their sequences: score sequence, member sequence
 //	v  hash           sequence → the last 15 deliveries of the message that ended (pack_visits)
 //	a  sorted set     ready messages by age: score the tick of first availability, member sequence
 //	r  sorted set     in a queue with lanes the same messages by lane, all scores 0: member lane, tick (0 in a FIFO queue)
@@ -89,7 +89,7 @@
 // # Scripts
 //
 // A script is put together from a file of its own and the shared files that it and they include. KEYS of a queue's script
-// are the keys above, in the order c s t v a r l d x z g n w y o p u e m f h j i, and the channel. ARGV begins with the
+// are the keys above, in the order c s t v a r l d x z g n w y o p u e m f h j i k, and the channel. ARGV begins with the
 // time (lua/clock.lua), the generation and the revision of the settings that the call was made for, or nothing if it is for any,
 // and goes on with what the header of the script says. The reply is an array of queue time, a status and the result, or an
 // error (GONE, STALE, REUSED). The status is

@@ -33,14 +33,14 @@ local function replace(was)
     redis.call('LTRIM', key.history, -settings.history, -1)
   end
   if
-    has_lanes(was) ~= has_lanes(settings)
-    or has_groups(was) ~= has_groups(settings)
-    or not has_groups(was) and was.levels ~= settings.levels
+    was.has_lanes ~= settings.has_lanes
+    or was.has_groups ~= settings.has_groups
+    or not was.has_groups and was.levels ~= settings.levels
   then
     redis.call('UNLINK', key.groups, key.names, key.servable, key.spent, key.by_lane)
-    groups, unarranged, unsaved = {}, {}, {}
-    counters.work = has_lanes(settings) and 'lay 1' or ''
-  elseif has_groups(settings) then
+    groups, unarranged, unsaved, gathered = {}, {}, {}, {}
+    counters.work = settings.has_lanes and 'lay 1' or ''
+  elseif settings.has_groups then
     counters.work = 'arrange '
   end
   if counters.work ~= '' then

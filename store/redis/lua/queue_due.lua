@@ -13,7 +13,7 @@ end
 
 -- each_due calls f with the sequences and times of up to limit members of an index that are due, and counts them.
 local function each_due(index, limit, f)
-  local list = redis.call('ZRANGEBYSCORE', index, '-inf', now, 'WITHSCORES', 'LIMIT', 0, limit)
+  local list = ask('ZRANGEBYSCORE', index, '-inf', now, 'WITHSCORES', 'LIMIT', 0, limit)
   for i = 1, #list, 2 do
     f(list[i], tonumber(list[i + 1]))
   end
@@ -21,7 +21,7 @@ local function each_due(index, limit, f)
 end
 
 local function end_lease(id, due)
-  local m = record_of(tonumber(id))
+  local m = find(tonumber(id))
   leave_visit(m, due, RAN_OUT, '')
   leave(m)
   if used_up(m) and settings.lazy == 0 then
@@ -32,7 +32,7 @@ local function end_lease(id, due)
 end
 
 local function end_delay(id, due)
-  local m = record_of(tonumber(id))
+  local m = find(tonumber(id))
   leave(m)
   set_ready(m, due)
 end
@@ -50,22 +50,20 @@ end
 
 -- eldest is the ready message that first became available, and its tick; nil when there is none.
 local function eldest()
-  local first = redis.call('ZRANGE', key.by_age, 0, 0, 'WITHSCORES')
+  local first = ask('ZRANGE', key.by_age, 0, 0, 'WITHSCORES')
   return tonumber(first[1]), tonumber(first[2])
 end
 
-local function leased_count() return redis.call('ZCARD', key.leases) end
-
 -- full says whether the queue has as many leases as it may.
-local function full() return settings.max_in_flight > 0 and leased_count() >= settings.max_in_flight end
+local function full() return settings.max_in_flight > 0 and count_of(key.leases) >= settings.max_in_flight end
 
 -- offers says whether there is a message to choose, limits of the whole queue apart.
 local function offers()
-  if has_groups(settings) then
+  if settings.has_groups then
     arrange_all()
-    return redis.call('ZCARD', key.servable) > 0
+    return ask('ZCARD', key.servable) > 0
   end
-  return redis.call('ZCARD', key.by_age) > 0
+  return count_of(key.by_age) > 0
 end
 
 -- rate_allows is when the queue's rate allows the next delivery.
@@ -82,7 +80,7 @@ local function next_due()
   arrange_all()
   local due = math.huge
   local function first(index, after)
-    local score = redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')[2]
+    local score = ask('ZRANGE', index, 0, 0, 'WITHSCORES')[2]
     if score then
       due = math.min(due, after and after(tonumber(score)) or tonumber(score))
     end
@@ -109,7 +107,7 @@ local function frees(released)
   if released or settings.max_messages > 0 or settings.max_bytes > 0 then
     return true
   end
-  return (has_lanes(settings) or settings.max_in_flight > 0) and claimable()
+  return (settings.has_lanes or settings.max_in_flight > 0) and claimable()
 end
 
 -- late says what becomes of a ready message: it is gone past its retention, and gone or dead past its time to live.
@@ -120,9 +118,4 @@ local function late(m)
   if m.expires > 0 and m.expires <= now then
     return settings.expired_dead > 0 and 'lapsed' or 'gone'
   end
-end
-
-local function save()
-  save_groups()
-  save_counters()
 end

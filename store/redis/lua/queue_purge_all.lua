@@ -36,8 +36,8 @@ if settings.history > 0 then
   note_last()
 end
 redis.call('UNLINK', key.messages, key.touched, key.visits, key.by_age, key.by_lane, key.leases, key.delays, key.expiring,
-  key.dead, key.groups, key.names, key.servable, key.spent, key.known, key.known_ends, key.moved_in)
-groups, unarranged, unsaved = {}, {}, {}
+  key.dead, key.groups, key.names, key.servable, key.spent, key.known, key.known_ends, key.moved_in, key.order)
+groups, unarranged, unsaved, gathered, counts = {}, {}, {}, {}, {}
 counters.bytes, counters.leased_bytes, counters.dead_bytes = 0, 0, 0
 local free = frees(false)
 save()

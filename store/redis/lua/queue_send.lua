@@ -68,13 +68,13 @@ local function fits(e, messages, bytes)
   if settings.max_messages == 0 and settings.max_bytes == 0 then
     return true
   end
-  local here = redis.call('ZCARD', key.by_age) + redis.call('ZCARD', key.delays) + leased_count()
+  local here = count_of(key.by_age) + count_of(key.delays) + count_of(key.leases)
   return would_fit(here + messages + 1, counters.bytes - counters.dead_bytes + bytes + e.message.size)
 end
 
 -- may_displace says whether an entry fits if all gives way but what is leased.
 local function may_displace(e)
-  return would_fit(leased_count() + 1, counters.leased_bytes + e.message.size)
+  return would_fit(count_of(key.leases) + 1, counters.leased_bytes + e.message.size)
 end
 
 local function displaces(e) return settings.overflow == DROP_OLDEST or e.displaces end
@@ -93,7 +93,7 @@ local function make_room(e)
     return REFUSED
   end
   while not fits(e, 0, 0) do
-    local seq = eldest() or tonumber(redis.call('ZRANGE', key.delays, 0, 0)[1])
+    local seq = eldest() or tonumber(ask('ZRANGE', key.delays, 0, 0)[1])
     erase(find(seq), EVICTED)
     evicted = evicted + 1
   end

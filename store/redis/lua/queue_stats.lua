@@ -10,6 +10,6 @@ if early then
 end
 local _, oldest = eldest()
 return {
-  now, 1, redis.call('ZCARD', key.by_age), leased_count(), redis.call('ZCARD', key.delays), redis.call('ZCARD', key.dead),
+  now, 1, count_of(key.by_age), count_of(key.leases), count_of(key.delays), count_of(key.dead),
   counters.bytes, oldest or -1, revision, next_due(),
 }
