@@ -68,8 +68,11 @@
 //	token             the last one given out
 //	turns             of groups that were served or became known
 //	moves             that went out
+//	ready, leased, delayed, dead, expiring
+//	                  how many messages are in a, l, d, z and x
 //	bytes, leased_bytes, dead_bytes
 //	                  sums of sizes: of all messages, of leased and of dead ones
+//	ends              when the next lease, delay or wait of a group for its rate ends; -1 if there is none
 //	ahead, ahead_ns   what the queue's rate counts, in milliseconds and the nanoseconds beyond
 //	work              what a change of settings has left to do, in bounded steps, before anything else: "lay <sequence>" puts
 //	                  the messages from there on into lanes, "arrange <name>" decides anew which groups from that name on
@@ -96,6 +99,7 @@
 //
 //	1  done
 //	0  much was due, and a bounded part of it was done but not yet the call: make the call again
+//	2  a change of settings has something left to do: run queue_work, then make the call again
 //
 // Work per call is bounded: by the size of the call, and 1,000 messages beside that.
 //

@@ -20,7 +20,8 @@ local function text(n) return string.format('%d', n) end
 local function digits(n) return string.format('%016d', n) end
 
 local names = {
-  'now', 'next', 'token', 'turns', 'moves', 'bytes', 'leased_bytes', 'dead_bytes', 'ahead', 'ahead_ns', 'work',
+  'now', 'next', 'token', 'turns', 'moves', 'ready', 'leased', 'delayed', 'dead', 'expiring', 'bytes', 'leased_bytes',
+  'dead_bytes', 'ends', 'ahead', 'ahead_ns', 'work',
 }
 local counters, as_read, settings, revision -- of this queue, from open on
 local now
@@ -88,10 +89,18 @@ end
 -- Changes of sorted sets are gathered and made together, before the set is asked and at the end: that is far quicker than
 -- one by one. By key: member → score, or false where it is taken out.
 local gathered = {}
+local ends_changed = false -- since counters.ends was right
+
+local HAS_ENDS = { [key.leases] = true, [key.delays] = true, [key.spent] = true }
 
 local function put(index, score, member)
-  gathered[index] = gathered[index] or {}
-  gathered[index][member] = score
+  local changes = gathered[index]
+  if not changes then
+    changes = {}
+    gathered[index] = changes
+  end
+  changes[member] = score
+  ends_changed = ends_changed or HAS_ENDS[index]
 end
 
 local function drop(index, member) put(index, false, member) end

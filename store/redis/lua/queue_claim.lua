@@ -51,7 +51,7 @@ local lines = {} -- by lane, or '': what is ready in it as it was when read, nex
 local function read_line(lane)
   local n, list = math.min(PART, max - #given), nil
   if lane == '' then
-    list = ask('ZRANGE', key.by_age, 0, n - 1)
+    list = counters.ready > 0 and ask('ZRANGE', key.by_age, 0, n - 1) or {}
   else
     if settings.has_groups and settings.mode ~= FIFO then
       n = 1 -- then it is another group's turn
@@ -219,6 +219,9 @@ if early then
   return early
 end
 deadline = now + tonumber(ARGV[7])
+if ARGV[9] ~= '' then
+  forget_ended(key.known, key.known_ends, 100)
+end
 local token = repeated()
 local again = token ~= nil
 if not again then

@@ -1,14 +1,13 @@
 -- Chunk: what time alone changes, and when it does so next.
 -- include: queue_message
 
--- forget_ended drops what is remembered and has ended, some of it: whoever looks also looks at the time.
-local function forget_ended(table, ends)
-  local list = redis.call('ZRANGEBYSCORE', ends, '-inf', now, 'LIMIT', 0, 100)
+-- forget_ended drops up to so much of what is remembered and has ended: whoever looks also looks at the time.
+local function forget_ended(table, ends, limit)
+  local list = redis.call('ZRANGEBYSCORE', ends, '-inf', now, 'LIMIT', 0, limit)
   if #list > 0 then
     redis.call('ZREM', ends, unpack(list))
     redis.call('HDEL', table, unpack(list))
   end
-  return #list > 0
 end
 
 -- each_due calls f with the sequences and times of up to limit members of an index that are due, and counts them.
@@ -39,6 +38,10 @@ end
 
 -- pass carries out what time has made due, up to a limit. It returns how much it did.
 local function pass(limit)
+  local ends = first_end()
+  if ends < 0 or ends > now then
+    return 0
+  end
   local done = each_due(key.leases, limit, end_lease)
   done = done + each_due(key.delays, limit - done, end_delay)
   if settings.group_limited > 0 then
@@ -50,12 +53,15 @@ end
 
 -- eldest is the ready message that first became available, and its tick; nil when there is none.
 local function eldest()
+  if counters.ready == 0 then
+    return nil
+  end
   local first = ask('ZRANGE', key.by_age, 0, 0, 'WITHSCORES')
   return tonumber(first[1]), tonumber(first[2])
 end
 
 -- full says whether the queue has as many leases as it may.
-local function full() return settings.max_in_flight > 0 and count_of(key.leases) >= settings.max_in_flight end
+local function full() return settings.max_in_flight > 0 and counters.leased >= settings.max_in_flight end
 
 -- offers says whether there is a message to choose, limits of the whole queue apart.
 local function offers()
@@ -63,7 +69,7 @@ local function offers()
     arrange_all()
     return ask('ZCARD', key.servable) > 0
   end
-  return count_of(key.by_age) > 0
+  return counters.ready > 0
 end
 
 -- rate_allows is when the queue's rate allows the next delivery.
@@ -78,22 +84,16 @@ end
 -- next_due is when time alone changes the queue; -1 when it does not.
 local function next_due()
   arrange_all()
-  local due = math.huge
-  local function first(index, after)
-    local score = ask('ZRANGE', index, 0, 0, 'WITHSCORES')[2]
-    if score then
-      due = math.min(due, after and after(tonumber(score)) or tonumber(score))
+  local due = first_end() < 0 and math.huge or counters.ends
+  local function first(index, count, after)
+    if count > 0 then
+      due = math.min(due, after(tonumber(ask('ZRANGE', index, 0, 0, 'WITHSCORES')[2])))
     end
   end
-  first(key.leases)
-  first(key.delays)
-  first(key.expiring)
+  first(key.expiring, counters.expiring, function(at) return at end)
   if settings.retains > 0 then
-    first(key.by_age, expiry)
-    first(key.dead, expiry)
-  end
-  if settings.group_limited > 0 then
-    first(key.spent)
+    first(key.by_age, counters.ready, expiry)
+    first(key.dead, counters.dead, expiry)
   end
   if settings.limited > 0 and rate_allows() > now and offers() and not full() then
     due = math.min(due, rate_allows())

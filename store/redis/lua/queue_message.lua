@@ -124,25 +124,20 @@ local function load(seqs)
   end)
 end
 
--- How many messages an index holds, of those that were asked for.
-local counts = {}
-
-local function count_of(index)
-  counts[index] = counts[index] or ask('ZCARD', index)
-  return counts[index]
-end
-
 local INDEXES = {
   [READY] = key.by_age, [LEASED] = key.leases, [DELAYED] = key.delays, [BACKOFF] = key.delays, [DEAD] = key.dead,
 }
+
+local COUNTED = { [READY] = 'ready', [LEASED] = 'leased', [DELAYED] = 'delayed', [BACKOFF] = 'delayed', [DEAD] = 'dead' }
 
 local function may_lapse(state) return state == READY or state == DELAYED or state == BACKOFF end
 
 -- count notes that a message is (by 1) or is no more (by -1) in its state.
 local function count(m, by)
-  local index = INDEXES[m.state]
-  if counts[index] then
-    counts[index] = counts[index] + by
+  local counter = COUNTED[m.state]
+  counters[counter] = counters[counter] + by
+  if m.expires > 0 and may_lapse(m.state) then
+    counters.expiring = counters.expiring + by
   end
   if m.state == LEASED then
     counters.leased_bytes = counters.leased_bytes + by * m.size
@@ -363,10 +358,28 @@ local function save_messages()
   unwritten, deleted, departures = {}, {}, {}
 end
 
+-- first_end is when the next lease, delay or wait of a group for its rate ends; -1 if there is none.
+local function first_end()
+  if ends_changed then
+    local ends = math.huge
+    local function look(index, count)
+      if count > 0 then
+        ends = math.min(ends, tonumber(ask('ZRANGE', index, 0, 0, 'WITHSCORES')[2] or ends))
+      end
+    end
+    look(key.leases, counters.leased)
+    look(key.delays, counters.delayed)
+    look(key.spent, settings.group_limited)
+    counters.ends, ends_changed = ends == math.huge and -1 or ends, false
+  end
+  return counters.ends
+end
+
 -- save writes everything that changed.
 local function save()
   save_messages()
   save_groups()
   make_all()
+  first_end()
   save_counters()
 end

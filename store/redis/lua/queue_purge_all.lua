@@ -37,8 +37,10 @@ if settings.history > 0 then
 end
 redis.call('UNLINK', key.messages, key.touched, key.visits, key.by_age, key.by_lane, key.leases, key.delays, key.expiring,
   key.dead, key.groups, key.names, key.servable, key.spent, key.known, key.known_ends, key.moved_in, key.order)
-groups, unarranged, unsaved, gathered, counts = {}, {}, {}, {}, {}
+groups, unarranged, unsaved, gathered = {}, {}, {}, {}
+counters.ready, counters.leased, counters.delayed, counters.dead, counters.expiring = 0, 0, 0, 0, 0
 counters.bytes, counters.leased_bytes, counters.dead_bytes = 0, 0, 0
+ends_changed = true
 local free = frees(false)
 save()
 if free then

@@ -1,4 +1,5 @@
 -- Chunk: what a change of settings has left to do, in bounded steps. It is noted in the counter work, see doc.go.
+-- include: queue_begin
 -- include: queue_walk
 
 -- lay puts messages from a sequence on into lanes, as if they had just come. Lanes were cleared before.

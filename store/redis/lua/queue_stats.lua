@@ -10,6 +10,6 @@ if early then
 end
 local _, oldest = eldest()
 return {
-  now, 1, count_of(key.by_age), count_of(key.leases), count_of(key.delays), count_of(key.dead),
+  now, 1, counters.ready, counters.leased, counters.delayed, counters.dead,
   counters.bytes, oldest or -1, revision, next_due(),
 }

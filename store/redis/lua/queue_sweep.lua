@@ -21,6 +21,8 @@ local early = begin()
 if early then
   return early
 end
+forget_ended(key.once, key.once_ends, SWEEP_LIMIT)
+forget_ended(key.known, key.known_ends, SWEEP_LIMIT)
 local expired, lapsed = 0, 0
 while expired < SWEEP_LIMIT do
   local seq = aged()
@@ -48,4 +50,4 @@ local due = next_due()
 if expired + lapsed > 0 then
   save()
 end
-return { now, 1, expired, lapsed, count_of(key.by_age), count_of(key.dead), due }
+return { now, 1, expired, lapsed, counters.ready, counters.dead, due }
