@@ -30,6 +30,9 @@
 //	s  stream         the messages. The id of an entry is <sequence>-1, its fields are body and facts: what does not change of
 //	                  it (facts_of in lua/queue_message.lua), with where a moved message was first sent
 //	                  ("<generation>:<sequence>") and what else is known of its past (encodeOrigin)
+//	b  sorted set     messages that were taken out of the stream: score sequence, member sequence in 16 digits, then the
+//	                  fields. A node of a stream stays as large as it was until its last entry leaves, so the oldest
+//	                  entries are kept here once few are left in each node.
 //	t  hash           touched messages: sequence in 16 digits → record (pack_touched in lua/queue_message.lua). A message
 //	                  without a record is fresh: ready since it was sent, never received.
 //	k  sorted set     their sequences: score sequence, member sequence
@@ -68,6 +71,8 @@
 //	token             the last one given out
 //	turns             of groups that were served or became known
 //	moves             that went out
+//	kept              how many messages are in b
+//	removed           how many left since it was looked whether the stream is sparse
 //	ready, leased, delayed, dead, expiring
 //	                  how many messages are in a, l, d, z and x
 //	bytes, leased_bytes, dead_bytes
@@ -92,7 +97,7 @@
 // # Scripts
 //
 // A script is put together from a file of its own and the shared files that it and they include. KEYS of a queue's script
-// are the keys above, in the order c s t v a r l d x z g n w y o p u e m f h j i k, and the channel. ARGV begins with the
+// are the keys above, in the order c s t v a r l d x z g n w y o p u e m f h j i k b, and the channel. ARGV begins with the
 // time (lua/clock.lua), the generation and the revision of the settings that the call was made for, or nothing if it is for any,
 // and goes on with what the header of the script says. The reply is an array of queue time, a status and the result, or an
 // error (GONE, STALE, REUSED). The status is

@@ -11,7 +11,7 @@ import (
 
 // queueKeys are the last letters of the keys of a queue, in the order of KEYS in lua/queue.lua.
 var queueKeys = []string{
-	"c", "s", "t", "v", "a", "r", "l", "d", "x", "z", "g", "n", "w", "y", "o", "p", "u", "e", "m", "f", "h", "j", "i", "k",
+	"c", "s", "t", "v", "a", "r", "l", "d", "x", "z", "g", "n", "w", "y", "o", "p", "u", "e", "m", "f", "h", "j", "i", "k", "b",
 }
 
 // tickMillis is the resolution of a message's age.

@@ -1,5 +1,5 @@
 -- Chunk: a queue's keys, counters and settings. doc.go says what is kept where.
--- KEYS[1] to KEYS[24] are the queue's keys, KEYS[25] is the channel for announcements. ARGV[3] is the queue's generation
+-- KEYS[1] to KEYS[25] are the queue's keys, KEYS[26] is the channel for announcements. ARGV[3] is the queue's generation
 -- as it is announced, ARGV[4] the revision that the call was made for, or empty if it is for any.
 -- include: clock
 
@@ -8,7 +8,8 @@ local key = {
   leases = KEYS[7], delays = KEYS[8], expiring = KEYS[9], dead = KEYS[10], groups = KEYS[11], names = KEYS[12],
   servable = KEYS[13], spent = KEYS[14], once = KEYS[15], once_ends = KEYS[16], known = KEYS[17], known_ends = KEYS[18],
   moved_in = KEYS[19], moved_away = KEYS[20], history = KEYS[21], moves = KEYS[22],
-  arrivals = KEYS[23], order = KEYS[24], news = KEYS[25],
+  arrivals = KEYS[23], order = KEYS[24], kept = KEYS[25],
+  news = KEYS[26],
 }
 
 local STANDARD, FAIR, FIFO = 0, 1, 2
@@ -20,8 +21,8 @@ local function text(n) return string.format('%d', n) end
 local function digits(n) return string.format('%016d', n) end
 
 local names = {
-  'now', 'next', 'token', 'turns', 'moves', 'ready', 'leased', 'delayed', 'dead', 'expiring', 'bytes', 'leased_bytes',
-  'dead_bytes', 'ends', 'ahead', 'ahead_ns', 'work',
+  'now', 'next', 'token', 'turns', 'moves', 'kept', 'removed', 'ready', 'leased', 'delayed', 'dead', 'expiring', 'bytes',
+  'leased_bytes', 'dead_bytes', 'ends', 'ahead', 'ahead_ns', 'work',
 }
 local counters, as_read, settings, revision -- of this queue, from open on
 local now

@@ -9,7 +9,7 @@ local LAST = 9007199254740992 -- 2^53: sequences are below
 local messages = {} -- by sequence, those that this call looked at; false if there is none
 local entries = {} -- by sequence, what is stored of those
 local unwritten = {} -- sequences of messages whose records changed
-local deleted = {} -- ids of entries that are to be deleted
+local deleted = {} -- sequences of messages whose entries are to be deleted
 local departures = {} -- of messages that left, to be remembered
 
 local function pack_touched(m)
@@ -39,10 +39,37 @@ local function unpack_touched(seq, packed)
   }
 end
 
+-- Messages that stay long are kept apart from the stream, see make_dense: those with the lowest sequences.
+local function pack_kept(entry) return cmsgpack.pack(entry[2]) end
+
+-- read_kept reads entries that are kept apart, from one sequence to another, and adds them to a list.
+local function read_kept(list, first, last, limit)
+  if counters.kept > 0 then
+    for _, member in ipairs(redis.call('ZRANGEBYSCORE', key.kept, first, last, 'LIMIT', 0, limit)) do
+      local id = string.sub(member, 1, 16)
+      list[#list + 1] = { id, cmsgpack.unpack(string.sub(member, 17)) }
+    end
+  end
+  return list
+end
+
+local function seq_of(entry) return tonumber(string.match(entry[1], '^%d+')) end
+
+-- load_run reads what is stored of the messages from one sequence to another.
+local function load_run(first, last)
+  local list = redis.call('XRANGE', key.messages, text(first), text(last))
+  if #list <= last - first then
+    read_kept(list, first, last, last - first + 1)
+  end
+  for _, entry in ipairs(list) do
+    entries[seq_of(entry)] = entry
+  end
+end
+
 -- entry_of is what is stored of a message: id and fields; nil if there is none.
 local function entry_of(seq)
   if not entries[seq] then
-    entries[seq] = redis.call('XRANGE', key.messages, text(seq), text(seq))[1]
+    load_run(seq, seq)
   end
   return entries[seq]
 end
@@ -55,10 +82,7 @@ local function load_entries(seqs)
     while seqs[last + 1] == seqs[last] + 1 do
       last = last + 1
     end
-    local list = redis.call('XRANGE', key.messages, text(seqs[i]), text(seqs[last]))
-    for _, entry in ipairs(list) do
-      entries[tonumber(string.match(entry[1], '^%d+'))] = entry
-    end
+    load_run(seqs[i], seqs[last])
     i = last + 1
   end
 end
@@ -284,7 +308,7 @@ local function erase(m, how)
     counters.bytes = counters.bytes - m.size
     leave(m)
   end
-  deleted[#deleted + 1] = text(m.seq) .. '-1'
+  deleted[#deleted + 1] = m.seq
   if m.stored then
     drop(key.order, m.id)
     unwritten[m.seq] = true
@@ -337,6 +361,51 @@ local function shown(m)
   return { m.seq, entry[2][2], m.size, f[2], m.entered, m.avail, m.group, m.priority, m.expires, m.from, f[7] }
 end
 
+local STREAM_NODE = 4096 -- bytes in a node of a stream, unless the server is told otherwise
+
+-- make_dense keeps some of the oldest entries apart if few are left in each node of the stream: a node stays as large as it
+-- was until its last entry leaves.
+local function make_dense()
+  local info = redis.call('XINFO', 'STREAM', key.messages)
+  local fact = {}
+  for i = 1, #info, 2 do
+    fact[info[i]] = info[i + 1]
+  end
+  local nodes = fact['radix-tree-keys']
+  if nodes < 16 or counters.bytes + 64 * fact['length'] > nodes * STREAM_NODE / 4 then
+    return
+  end
+  local added, ids = {}, {}
+  for _, entry in ipairs(redis.call('XRANGE', key.messages, '-', '+', 'COUNT', 200)) do
+    local seq = seq_of(entry)
+    added[#added + 1], added[#added + 2] = text(seq), digits(seq) .. pack_kept(entry)
+    ids[#ids + 1] = entry[1]
+  end
+  redis.call('ZADD', key.kept, unpack(added))
+  redis.call('XDEL', key.messages, unpack(ids))
+  counters.kept = counters.kept + #ids
+end
+
+local function delete_entries()
+  local ids = {}
+  for i, seq in ipairs(deleted) do
+    ids[i] = text(seq) .. '-1'
+  end
+  local left = #ids
+  in_parts(ids, function(...) left = left - redis.call('XDEL', key.messages, ...) end)
+  for i = 1, left > 0 and #deleted or 0 do
+    counters.kept = counters.kept - redis.call('ZREMRANGEBYSCORE', key.kept, deleted[i], deleted[i])
+  end
+  counters.removed = counters.removed + #deleted
+  deleted = {}
+  if counters.removed >= 1000 then
+    counters.removed = 0
+    if redis.call('EXISTS', key.messages) == 1 then
+      make_dense()
+    end
+  end
+end
+
 -- save_messages writes what changed of messages.
 local function save_messages()
   local changes, gone = {}, {}
@@ -350,12 +419,12 @@ local function save_messages()
   end
   in_parts(changes, function(...) redis.call('HSET', key.touched, ...) end)
   in_parts(gone, function(...) redis.call('HDEL', key.touched, ...) end)
-  in_parts(deleted, function(...) redis.call('XDEL', key.messages, ...) end)
+  delete_entries()
   if #departures > 0 then
     in_parts(departures, function(...) redis.call('RPUSH', key.history, ...) end)
     redis.call('LTRIM', key.history, -settings.history, -1)
   end
-  unwritten, deleted, departures = {}, {}, {}
+  unwritten, departures = {}, {}
 end
 
 -- first_end is when the next lease, delay or wait of a group for its rate ends; -1 if there is none.

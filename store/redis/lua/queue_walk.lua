@@ -8,13 +8,18 @@ local WALK_BYTES = 4194304 -- of what is looked at in one call, about
 local function walk(from, limit, f)
   local looked, bytes, part = 0, 0, 16
   while true do
-    local list = redis.call('XRANGE', key.messages, text(from), '+', 'COUNT', part + 1)
+    local list = read_kept({}, from, '+inf', part + 1)
+    if #list <= part then
+      for _, entry in ipairs(redis.call('XRANGE', key.messages, text(from), '+', 'COUNT', part + 1 - #list)) do
+        list[#list + 1] = entry
+      end
+    end
     if #list == 0 then
       return 0
     end
     local seqs = {}
     for i, entry in ipairs(list) do
-      seqs[i] = tonumber(string.match(entry[1], '^%d+'))
+      seqs[i] = seq_of(entry)
       entries[seqs[i]] = entry
     end
     load(seqs)
