@@ -27,12 +27,15 @@
 // The letters of a queue are these; only keys that hold something exist:
 //
 //	c  hash           counters and settings, see below. The queue exists if this key does.
-//	s  stream         the messages. The id of an entry is <sequence>-1. Fields, always all and in this order: body, size,
-//	                  sent (when it came to this queue), group, priority, expires (end of the time to live, or 0), from
-//	                  ("<generation>:<sequence>" where a moved message was first sent, else empty) and origin (what else
-//	                  is known of its past, as written by encodeOrigin)
-//	t  sorted set     touched messages: score sequence, member a record (pack_touched in lua/queue_message.lua). A message without
-//	                  a record is fresh: ready since it was sent, never received.
+//	s  stream         the messages. The id of an entry is <sequence>-1, its fields are body and facts: what does not change of
+//	                  it (facts_of in lua/queue_message.lua), with where a moved message was first sent
+//	                  ("<generation>:<sequence>") and what else is known of its past (encodeOrigin)
+//	b  sorted set     messages that were taken out of the stream: score sequence, member sequence in 16 digits, then the
+//	                  fields. A node of a stream stays as large as it was until its last entry leaves, so the oldest
+//	                  entries are kept here once few are left in each node.
+//	t  hash           touched messages: sequence in 16 digits → record (pack_touched in lua/queue_message.lua). A message
+//	                  without a record is fresh: ready since it was sent, never received.
+//	k  sorted set     their sequences: score sequence, member sequence
 //	v  hash           sequence → the last 15 deliveries of the message that ended (pack_visits)
 //	a  sorted set     ready messages by age: score the tick of first availability, member sequence
 //	r  sorted set     in a queue with lanes the same messages by lane, all scores 0: member lane, tick (0 in a FIFO queue)
@@ -68,8 +71,13 @@
 //	token             the last one given out
 //	turns             of groups that were served or became known
 //	moves             that went out
+//	kept              how many messages are in b
+//	removed           how many left since it was looked whether the stream is sparse
+//	ready, leased, delayed, dead, expiring
+//	                  how many messages are in a, l, d, z and x
 //	bytes, leased_bytes, dead_bytes
 //	                  sums of sizes: of all messages, of leased and of dead ones
+//	ends              when the next lease, delay or wait of a group for its rate ends; -1 if there is none
 //	ahead, ahead_ns   what the queue's rate counts, in milliseconds and the nanoseconds beyond
 //	work              what a change of settings has left to do, in bounded steps, before anything else: "lay <sequence>" puts
 //	                  the messages from there on into lanes, "arrange <name>" decides anew which groups from that name on
@@ -89,13 +97,14 @@
 // # Scripts
 //
 // A script is put together from a file of its own and the shared files that it and they include. KEYS of a queue's script
-// are the keys above, in the order c s t v a r l d x z g n w y o p u e m f h j i, and the channel. ARGV begins with the
+// are the keys above, in the order c s t v a r l d x z g n w y o p u e m f h j i k b, and the channel. ARGV begins with the
 // time (lua/clock.lua), the generation and the revision of the settings that the call was made for, or nothing if it is for any,
 // and goes on with what the header of the script says. The reply is an array of queue time, a status and the result, or an
 // error (GONE, STALE, REUSED). The status is
 //
 //	1  done
 //	0  much was due, and a bounded part of it was done but not yet the call: make the call again
+//	2  a change of settings has something left to do: run queue_work, then make the call again
 //
 // Work per call is bounded: by the size of the call, and 1,000 messages beside that.
 //

@@ -11,7 +11,7 @@ import (
 
 // queueKeys are the last letters of the keys of a queue, in the order of KEYS in lua/queue.lua.
 var queueKeys = []string{
-	"c", "s", "t", "v", "a", "r", "l", "d", "x", "z", "g", "n", "w", "y", "o", "p", "u", "e", "m", "f", "h", "j", "i",
+	"c", "s", "t", "v", "a", "r", "l", "d", "x", "z", "g", "n", "w", "y", "o", "p", "u", "e", "m", "f", "h", "j", "i", "k", "b",
 }
 
 // tickMillis is the resolution of a message's age.
@@ -32,7 +32,11 @@ const (
 	// again: a bounded part was done of what had to come first.
 	again = 0
 	done  = 1
+	// unfinished: a change of settings has left something to do.
+	unfinished = 2
 )
+
+var queueWork = newScript("queue_work")
 
 // queue runs a script of a queue until it has carried the call out: each try does a bounded part of what time has made due.
 // What it returns begins after the status.
@@ -48,6 +52,10 @@ func (s *Store) queue(ctx context.Context, sc *script, c queueCall, args ...any)
 		case done:
 			return r, now, nil
 		case again:
+		case unfinished:
+			if _, _, err := s.timed(ctx, queueWork, keys, decimal(uint64(c.id)), ""); err != nil {
+				return nil, 0, fmt.Errorf("%s %d: %w", sc.name, c.id, err)
+			}
 		default:
 			return nil, 0, fmt.Errorf("%w: script %s returned status %d", store.ErrCorrupt, sc.name, status)
 		}

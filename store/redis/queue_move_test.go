@@ -35,13 +35,6 @@ func newMoverOn(t *testing.T, first, url string) *mover {
 	m.next = open(t, o)
 	o.URL = first
 	m.first = open(t, o)
-	t.Cleanup(func() {
-		for _, s := range []*Store{m.first, m.next} {
-			if err := s.Close(); err != nil && !errors.Is(err, store.ErrClosed) {
-				t.Errorf("Close() = %v, want nil", err)
-			}
-		}
-	})
 	for _, q := range []store.QueueID{moveSource, moveTarget} {
 		m.must("Configure", m.next.Configure(t.Context(), q, store.Settings{Revision: 1}))
 	}

@@ -1,9 +1,12 @@
 package redis
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -70,7 +73,44 @@ func open(t *testing.T, o Options) *Store {
 	if err != nil {
 		t.Fatalf("Open(%+v) = %v, want nil", o, err)
 	}
+	s.client.AddHook(oneSlot{t})
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil && !errors.Is(err, store.ErrClosed) {
+			t.Errorf("Close() = %v, want nil", err)
+		}
+	})
 	return s
+}
+
+// oneSlot sees to it that all keys of a script have the same hash tag, as a cluster demands.
+type oneSlot struct{ *testing.T }
+
+func (h oneSlot) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h oneSlot) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (h oneSlot) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if args := cmd.Args(); strings.HasPrefix(cmd.Name(), "eval") {
+			n, _ := args[2].(int)
+			first := hashTag(args[3])
+			for _, key := range args[3 : 3+n] {
+				if tag := hashTag(key); tag == "" || tag != first {
+					h.Errorf("a script gets the keys %v, which are in different slots", args[3:3+n])
+					break
+				}
+			}
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func hashTag(key any) string {
+	_, rest, _ := strings.Cut(fmt.Sprint(key), "{")
+	tag, _, _ := strings.Cut(rest, "}")
+	return tag
 }
 
 // harness runs the suite of all backends on a server.

@@ -1,5 +1,5 @@
 -- Chunk: a queue's keys, counters and settings. doc.go says what is kept where.
--- KEYS[1] to KEYS[23] are the queue's keys, KEYS[24] is the channel for announcements. ARGV[3] is the queue's generation
+-- KEYS[1] to KEYS[25] are the queue's keys, KEYS[26] is the channel for announcements. ARGV[3] is the queue's generation
 -- as it is announced, ARGV[4] the revision that the call was made for, or empty if it is for any.
 -- include: clock
 
@@ -8,31 +8,39 @@ local key = {
   leases = KEYS[7], delays = KEYS[8], expiring = KEYS[9], dead = KEYS[10], groups = KEYS[11], names = KEYS[12],
   servable = KEYS[13], spent = KEYS[14], once = KEYS[15], once_ends = KEYS[16], known = KEYS[17], known_ends = KEYS[18],
   moved_in = KEYS[19], moved_away = KEYS[20], history = KEYS[21], moves = KEYS[22],
-  arrivals = KEYS[23], news = KEYS[24],
+  arrivals = KEYS[23], order = KEYS[24], kept = KEYS[25],
+  news = KEYS[26],
 }
 
 local STANDARD, FAIR, FIFO = 0, 1, 2
 local TICK = 128 -- milliseconds
 local SWEEP_LIMIT = 1000 -- what one call does beside what it was asked for
 
--- Lua writes only 14 digits of a number by itself.
-local function text(n) return string.format('%.0f', n) end
-local function digits(n) return string.format('%016.0f', n) end
+-- Lua writes only 14 digits of a number by itself. All numbers here are whole.
+local function text(n) return string.format('%d', n) end
+local function digits(n) return string.format('%016d', n) end
 
 local names = {
-  'now', 'next', 'token', 'turns', 'moves', 'bytes', 'leased_bytes', 'dead_bytes', 'ahead', 'ahead_ns', 'work',
+  'now', 'next', 'token', 'turns', 'moves', 'kept', 'removed', 'ready', 'leased', 'delayed', 'dead', 'expiring', 'bytes',
+  'leased_bytes', 'dead_bytes', 'ends', 'ahead', 'ahead_ns', 'work',
 }
 local counters, as_read, settings, revision -- of this queue, from open on
 local now
 
--- Settings are kept as a map of what is not 0.
-local function unpack_settings(packed)
-  return setmetatable(cmsgpack.unpack(packed), { __index = function() return 0 end })
-end
+local NOT_SET = {
+  max_receives = 0, lazy = 0, retains = 0, retention = 0, mode = 0, tail = 0, levels = 0, ages = 0, ageing = 0, ageing_ns = 0,
+  dedup_window = 0, max_messages = 0, max_bytes = 0, overflow = 0, max_in_flight = 0, group_in_flight = 0, limited = 0,
+  interval = 0, interval_ns = 0, group_limited = 0, group_interval = 0, group_interval_ns = 0, expired_dead = 0, history = 0,
+}
 
--- A queue with groups serves them in turn; one with lanes has a line for each group or each level.
-local function has_groups(s) return s.mode ~= STANDARD or s.group_in_flight > 0 or s.group_limited > 0 end
-local function has_lanes(s) return has_groups(s) or s.levels > 1 end
+-- Settings are kept as a map of what is not 0. A queue with groups serves them in turn; one with lanes has a line for each
+-- group or each level.
+local function unpack_settings(packed)
+  local s = setmetatable(cmsgpack.unpack(packed), { __index = NOT_SET })
+  s.has_groups = s.mode ~= STANDARD or s.group_in_flight > 0 or s.group_limited > 0
+  s.has_lanes = s.has_groups or s.levels > 1
+  return s
+end
 
 -- open reads counters and settings and sets the time. It returns an error reply if the call cannot be.
 local function open()
@@ -77,6 +85,55 @@ local function in_parts(list, f)
   for from = 1, #list, 2000 do
     f(unpack(list, from, math.min(from + 1999, #list)))
   end
+end
+
+-- Changes of sorted sets are gathered and made together, before the set is asked and at the end: that is far quicker than
+-- one by one. By key: member → score, or false where it is taken out.
+local gathered = {}
+local ends_changed = false -- since counters.ends was right
+
+local HAS_ENDS = { [key.leases] = true, [key.delays] = true, [key.spent] = true }
+
+local function put(index, score, member)
+  local changes = gathered[index]
+  if not changes then
+    changes = {}
+    gathered[index] = changes
+  end
+  changes[member] = score
+  ends_changed = ends_changed or HAS_ENDS[index]
+end
+
+local function drop(index, member) put(index, false, member) end
+
+-- make makes the changes that were gathered for a sorted set.
+local function make(index)
+  local changes, added, taken = gathered[index], {}, {}
+  if not changes then
+    return
+  end
+  gathered[index] = nil
+  for member, score in pairs(changes) do
+    if score then
+      added[#added + 1], added[#added + 2] = text(score), member
+    else
+      taken[#taken + 1] = member
+    end
+  end
+  in_parts(added, function(...) redis.call('ZADD', index, ...) end)
+  in_parts(taken, function(...) redis.call('ZREM', index, ...) end)
+end
+
+local function make_all()
+  for index in pairs(gathered) do
+    make(index)
+  end
+end
+
+-- ask runs a command that reads a sorted set.
+local function ask(command, index, ...)
+  make(index)
+  return redis.call(command, index, ...)
 end
 
 local function tick(at) return math.floor(at / TICK) end

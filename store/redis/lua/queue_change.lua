@@ -47,11 +47,12 @@ local function change(m, c)
   elseif c.target == TO_READY then
     give_back(m, c)
   else
+    m.extended = 1
     leave(m)
     set_leased(m, c.due)
     pass(SWEEP_LIMIT) -- it may end at once
   end
-  if c.wanted ~= TO_DEAD and record_of(m.seq).state == DEAD then
+  if c.wanted ~= TO_DEAD and m.state == DEAD then
     return DIED -- by this change, or since its lease was ended by it
   end
   return SETTLED

@@ -9,27 +9,30 @@
 local max, max_bytes, deadline = tonumber(ARGV[5]), tonumber(ARGV[6]), now
 local given, died, expired = {}, 0, 0
 
--- repeated leases again what the first claim under this attempt gave, if all of it is still leased. It returns the token.
+-- repeated leases again what the first claim under this attempt gave, if all of it is still leased and none was extended,
+-- since then its answer has arrived. It returns the token.
 local function repeated()
   local ends = ARGV[9] ~= '' and redis.call('ZSCORE', key.known_ends, 'a' .. ARGV[9])
   if not ends or tonumber(ends) <= now then
     return nil
   end
   local first = cmsgpack.unpack(redis.call('HGET', key.known, 'a' .. ARGV[9])) -- token, sequences
-  local list = {}
-  for i = 2, #first do
-    local m = record_of(first[i])
-    if not m or m.state ~= LEASED or m.token ~= first[1] then
+  local token, list = table.remove(first, 1), {}
+  load(first)
+  for i, seq in ipairs(first) do
+    local m = find(seq)
+    if not m or m.state ~= LEASED or m.token ~= token or m.extended > 0 then
       return nil
     end
-    list[#list + 1] = m
+    list[i] = m
   end
+  load_entries(first)
   for _, m in ipairs(list) do
     leave(m)
     set_leased(m, deadline)
     given[#given + 1] = shown(m)
   end
-  return first[1]
+  return token
 end
 
 local function remember_attempt(token)
@@ -41,29 +44,80 @@ local function remember_attempt(token)
   redis.call('ZADD', key.known_ends, now + tonumber(ARGV[10]), 'a' .. ARGV[9])
 end
 
--- highest is the ready message with the highest level, raised by its age, then the oldest.
+local PART = 64 -- how much of a line is read at once
+local lines = {} -- by lane, or '': what is ready in it as it was when read, next first. During a claim nothing joins it.
+
+-- read_line reads the next part of the line of a lane, or of the whole queue.
+local function read_line(lane)
+  local n, list = math.min(PART, max - #given), nil
+  if lane == '' then
+    list = counters.ready > 0 and ask('ZRANGE', key.by_age, 0, n - 1) or {}
+  else
+    if settings.has_groups and settings.mode ~= FIFO then
+      n = 1 -- then it is another group's turn
+    end
+    list = ask('ZRANGEBYLEX', key.by_lane, '[' .. lane, '[' .. lane .. '\255', 'LIMIT', 0, n)
+  end
+  local line = { at = 1, whole = #list < n }
+  for i, member in ipairs(list) do
+    line[i] = seq_in(member)
+  end
+  lines[lane] = line
+  return line
+end
+
+-- head is the line of a lane, and what is next in it; nil if it is empty.
+local function head(lane)
+  local line = lines[lane]
+  if not line or not line[line.at] and not line.whole then
+    line = read_line(lane)
+  end
+  return line, line[line.at]
+end
+
+-- load_line reads the messages of a line, when the first of them is needed.
+local function load_line(line)
+  if not line.loaded then
+    line.loaded = true
+    load_entries(line)
+    load(line)
+  end
+end
+
+-- raised_level is the level of a message with what it gained by waiting.
+local function raised_level(level, avail)
+  if settings.ages == 0 then
+    return level
+  end
+  local age, steps = now - avail * TICK, 0
+  while
+    level + steps < settings.levels - 1
+    and age - (steps + 1) * settings.ageing >= (steps + 1) * settings.ageing_ns / 1000000
+  do
+    steps = steps + 1
+  end
+  return level + steps
+end
+
+-- highest is the line whose next message has the highest level, raised by its age, then is the oldest.
 local function highest()
-  local best, top, best_avail
+  local best, best_seq, top, best_avail
   for level = settings.levels - 1, 0, -1 do
-    local seq, avail = first_of(digits(level))
+    local line, seq = head(digits(level))
     if seq then
-      local raised = level
-      if settings.ages > 0 then
-        local age = now - avail * TICK
-        while raised < settings.levels - 1 do
-          local steps = raised + 1 - level
-          if age - steps * settings.ageing < steps * settings.ageing_ns / 1000000 then
-            break
-          end
-          raised = raised + 1
-        end
-      end
-      if not best or raised > top or raised == top and (avail < best_avail or avail == best_avail and seq < best) then
-        best, top, best_avail = seq, raised, avail
+      load_line(line)
+      local avail = find(seq).avail
+      local raised = raised_level(level, avail)
+      if
+        not best
+        or raised > top
+        or raised == top and (avail < best_avail or avail == best_avail and seq < best_seq)
+      then
+        best, best_seq, top, best_avail = line, seq, raised, avail
       end
     end
   end
-  return best
+  return best, best_seq
 end
 
 -- The group of a FIFO queue that goes on giving to this claim, although it is locked by it; with tail it gives what is
@@ -79,37 +133,45 @@ local function goes_on()
     or settings.group_in_flight > 0 and g.leased >= settings.group_in_flight
     or settings.group_limited > 0
       and allowed(g.ahead, g.ahead_ns, settings.group_interval, settings.group_interval_ns) > now
-    or limit and first_of(digits(g.number)) > limit
   then
+    return nil
+  end
+  local _, seq = head(digits(g.number))
+  if limit and seq > limit then
     return nil
   end
   return g
 end
 
--- next_ready is the message to be given next.
+-- next_group is the group whose turn it is.
+local function next_group()
+  arrange_all()
+  local member = ask('ZRANGE', key.servable, 0, 0)[1]
+  if not member then
+    return nil
+  end
+  local name = string.sub(member, 17)
+  local g = find_group(name)
+  serving = settings.mode == FIFO and name or nil
+  limit = settings.tail > 0 and blocker(g) or nil
+  return g
+end
+
+-- next_ready is the line that gives the next message, and that.
 local function next_ready()
   if full() or settings.limited > 0 and rate_allows() > now then
     return nil
   end
-  if not has_lanes(settings) then
-    return (eldest())
+  if not settings.has_lanes then
+    return head('')
   end
-  if not has_groups(settings) then
+  if not settings.has_groups then
     return highest()
   end
-  local g = goes_on()
-  if not g then
-    arrange_all()
-    local member = redis.call('ZRANGE', key.servable, 0, 0)[1]
-    if not member then
-      return nil
-    end
-    local name = string.sub(member, 17)
-    g = find_group(name)
-    serving = settings.mode == FIFO and name or nil
-    limit = settings.tail > 0 and blocker(g) or nil
+  local g = goes_on() or next_group()
+  if g then
+    return head(digits(g.number))
   end
-  return (first_of(digits(g.number)))
 end
 
 -- withdraw takes a message that is too late or used up out of the claim that met it; false if it may be delivered.
@@ -134,10 +196,12 @@ end
 local function claim(token)
   local bytes = 0
   while #given < max and died + expired < SWEEP_LIMIT do
-    local seq = next_ready()
+    local line, seq = next_ready()
     if not seq then
       return
     end
+    load_line(line)
+    line.at = line.at + 1
     local m = find(seq)
     if not withdraw(m) then
       if #given > 0 and bytes + m.size > max_bytes then
@@ -155,6 +219,9 @@ if early then
   return early
 end
 deadline = now + tonumber(ARGV[7])
+if ARGV[9] ~= '' then
+  forget_ended(key.known, key.known_ends, 100)
+end
 local token = repeated()
 local again = token ~= nil
 if not again then

@@ -4,7 +4,7 @@
 --   5    the new revision
 --   6…   names and values of the settings that are not 0
 -- Returns {now, 1}.
--- include: queue_begin
+-- include: queue_relay
 
 -- Revisions may be larger than what Lua counts exactly.
 local function above(a, b) return #a > #b or #a == #b and a > b end
@@ -19,8 +19,11 @@ end
 
 local function create()
   now = queueTime('')
-  redis.call('HSET', key.counters, 'settings', new_settings(), 'revision', ARGV[5], 'now', text(now), 'next', '1',
-    'token', '0', 'turns', '0', 'moves', '0', 'bytes', '0', 'leased_bytes', '0', 'dead_bytes', '0', 'ahead', '0', 'ahead_ns', '0', 'work', '')
+  local first = { next = '1', ends = '-1', now = text(now), work = '' }
+  for _, name in ipairs(names) do
+    redis.call('HSET', key.counters, name, first[name] or '0')
+  end
+  redis.call('HSET', key.counters, 'settings', new_settings(), 'revision', ARGV[5])
 end
 
 local function replace(was)
@@ -33,14 +36,14 @@ local function replace(was)
     redis.call('LTRIM', key.history, -settings.history, -1)
   end
   if
-    has_lanes(was) ~= has_lanes(settings)
-    or has_groups(was) ~= has_groups(settings)
-    or not has_groups(was) and was.levels ~= settings.levels
+    was.has_lanes ~= settings.has_lanes
+    or was.has_groups ~= settings.has_groups
+    or not was.has_groups and was.levels ~= settings.levels
   then
     redis.call('UNLINK', key.groups, key.names, key.servable, key.spent, key.by_lane)
-    groups, unarranged, unsaved = {}, {}, {}
-    counters.work = has_lanes(settings) and 'lay 1' or ''
-  elseif has_groups(settings) then
+    groups, unarranged, unsaved, gathered, ends_changed = {}, {}, {}, {}, true
+    counters.work = settings.has_lanes and 'lay 1' or ''
+  elseif settings.has_groups then
     counters.work = 'arrange '
   end
   if counters.work ~= '' then

@@ -1,19 +1,18 @@
 -- Chunk: what time alone changes, and when it does so next.
 -- include: queue_message
 
--- forget_ended drops what is remembered and has ended, some of it: whoever looks also looks at the time.
-local function forget_ended(table, ends)
-  local list = redis.call('ZRANGEBYSCORE', ends, '-inf', now, 'LIMIT', 0, 100)
+-- forget_ended drops up to so much of what is remembered and has ended: whoever looks also looks at the time.
+local function forget_ended(table, ends, limit)
+  local list = redis.call('ZRANGEBYSCORE', ends, '-inf', now, 'LIMIT', 0, limit)
   if #list > 0 then
     redis.call('ZREM', ends, unpack(list))
     redis.call('HDEL', table, unpack(list))
   end
-  return #list > 0
 end
 
 -- each_due calls f with the sequences and times of up to limit members of an index that are due, and counts them.
 local function each_due(index, limit, f)
-  local list = redis.call('ZRANGEBYSCORE', index, '-inf', now, 'WITHSCORES', 'LIMIT', 0, limit)
+  local list = ask('ZRANGEBYSCORE', index, '-inf', now, 'WITHSCORES', 'LIMIT', 0, limit)
   for i = 1, #list, 2 do
     f(list[i], tonumber(list[i + 1]))
   end
@@ -21,7 +20,7 @@ local function each_due(index, limit, f)
 end
 
 local function end_lease(id, due)
-  local m = record_of(tonumber(id))
+  local m = find(tonumber(id))
   leave_visit(m, due, RAN_OUT, '')
   leave(m)
   if used_up(m) and settings.lazy == 0 then
@@ -32,13 +31,17 @@ local function end_lease(id, due)
 end
 
 local function end_delay(id, due)
-  local m = record_of(tonumber(id))
+  local m = find(tonumber(id))
   leave(m)
   set_ready(m, due)
 end
 
 -- pass carries out what time has made due, up to a limit. It returns how much it did.
 local function pass(limit)
+  local ends = first_end()
+  if ends < 0 or ends > now then
+    return 0
+  end
   local done = each_due(key.leases, limit, end_lease)
   done = done + each_due(key.delays, limit - done, end_delay)
   if settings.group_limited > 0 then
@@ -50,22 +53,23 @@ end
 
 -- eldest is the ready message that first became available, and its tick; nil when there is none.
 local function eldest()
-  local first = redis.call('ZRANGE', key.by_age, 0, 0, 'WITHSCORES')
+  if counters.ready == 0 then
+    return nil
+  end
+  local first = ask('ZRANGE', key.by_age, 0, 0, 'WITHSCORES')
   return tonumber(first[1]), tonumber(first[2])
 end
 
-local function leased_count() return redis.call('ZCARD', key.leases) end
-
 -- full says whether the queue has as many leases as it may.
-local function full() return settings.max_in_flight > 0 and leased_count() >= settings.max_in_flight end
+local function full() return settings.max_in_flight > 0 and counters.leased >= settings.max_in_flight end
 
 -- offers says whether there is a message to choose, limits of the whole queue apart.
 local function offers()
-  if has_groups(settings) then
+  if settings.has_groups then
     arrange_all()
-    return redis.call('ZCARD', key.servable) > 0
+    return ask('ZCARD', key.servable) > 0
   end
-  return redis.call('ZCARD', key.by_age) > 0
+  return counters.ready > 0
 end
 
 -- rate_allows is when the queue's rate allows the next delivery.
@@ -80,22 +84,16 @@ end
 -- next_due is when time alone changes the queue; -1 when it does not.
 local function next_due()
   arrange_all()
-  local due = math.huge
-  local function first(index, after)
-    local score = redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')[2]
-    if score then
-      due = math.min(due, after and after(tonumber(score)) or tonumber(score))
+  local due = first_end() < 0 and math.huge or counters.ends
+  local function first(index, count, after)
+    if count > 0 then
+      due = math.min(due, after(tonumber(ask('ZRANGE', index, 0, 0, 'WITHSCORES')[2])))
     end
   end
-  first(key.leases)
-  first(key.delays)
-  first(key.expiring)
+  first(key.expiring, counters.expiring, function(at) return at end)
   if settings.retains > 0 then
-    first(key.by_age, expiry)
-    first(key.dead, expiry)
-  end
-  if settings.group_limited > 0 then
-    first(key.spent)
+    first(key.by_age, counters.ready, expiry)
+    first(key.dead, counters.dead, expiry)
   end
   if settings.limited > 0 and rate_allows() > now and offers() and not full() then
     due = math.min(due, rate_allows())
@@ -109,7 +107,7 @@ local function frees(released)
   if released or settings.max_messages > 0 or settings.max_bytes > 0 then
     return true
   end
-  return (has_lanes(settings) or settings.max_in_flight > 0) and claimable()
+  return (settings.has_lanes or settings.max_in_flight > 0) and claimable()
 end
 
 -- late says what becomes of a ready message: it is gone past its retention, and gone or dead past its time to live.
@@ -120,9 +118,4 @@ local function late(m)
   if m.expires > 0 and m.expires <= now then
     return settings.expired_dead > 0 and 'lapsed' or 'gone'
   end
-end
-
-local function save()
-  save_groups()
-  save_counters()
 end

@@ -8,23 +8,20 @@
 
 -- head_of is what a group would give next: sequence and tick.
 local function head_of(g)
-  local seq, avail = first_of(digits(g.number))
-  if settings.mode == FIFO then
-    avail = find(seq).avail
-  end
-  return seq, avail
+  local seq = first_of(g)
+  return seq, find(seq).avail
 end
 
 -- lock_of is the first message that locks a FIFO group, and when the last of them ends; with tail only the first counts.
 local function lock_of(g)
   if settings.tail > 0 then
     local first = blocker(g)
-    return first, record_of(first).due
+    return first, find(first).due
   end
   local lane = LOCKS .. digits(g.number)
   local first, ends
-  for _, member in ipairs(redis.call('ZRANGEBYLEX', key.by_lane, '[' .. lane, '[' .. lane .. '\255')) do
-    local m = record_of(tonumber(string.sub(member, 18)))
+  for _, member in ipairs(ask('ZRANGEBYLEX', key.by_lane, '[' .. lane, '[' .. lane .. '\255')) do
+    local m = find(seq_in(member))
     first, ends = first or m.seq, math.max(ends or 0, m.due)
   end
   return first, ends
@@ -47,7 +44,7 @@ if early then
 end
 local limit = math.min(tonumber(ARGV[7]), SWEEP_LIMIT)
 local from = ARGV[5] == '1' and '(' .. ARGV[6] or '-'
-local list = redis.call('ZRANGEBYLEX', key.names, from, '+', 'LIMIT', 0, limit)
+local list = ask('ZRANGEBYLEX', key.names, from, '+', 'LIMIT', 0, limit)
 local reply = { now, 1, list[#list] or '', #list == limit and 1 or 0 }
 for _, name in ipairs(list) do
   local g = find_group(name)

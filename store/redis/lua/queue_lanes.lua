@@ -49,7 +49,7 @@ local function join(name)
       ahead = 0, ahead_ns = 0, in_order = 0, place = 0, score = 0, waits = 0,
     }
     groups[name] = g
-    redis.call('ZADD', key.names, 0, name)
+    put(key.names, 0, name)
     note_group(name)
   end
   return g
@@ -64,31 +64,34 @@ local function quit(name)
     return
   end
   if g.place ~= 0 then
-    redis.call('ZREM', key.servable, servable_member(g.place, name))
+    drop(key.servable, servable_member(g.place, name))
   end
   if g.waits ~= 0 then
-    redis.call('ZREM', key.spent, name)
+    drop(key.spent, name)
   end
-  redis.call('HDEL', key.groups, name)
-  redis.call('ZREM', key.names, name)
-  groups[name], unarranged[name], unsaved[name] = false, nil, nil
+  drop(key.names, name)
+  groups[name], unarranged[name], unsaved[name] = false, nil, true
 end
 
 local LOCKS = 'L' -- goes before the lane where it is listed what locks a FIFO group
 
--- first_of is the sequence and the tick (0 in a FIFO queue) of the message that a lane gives next; nil when none is ready.
-local function first_of(lane)
-  local member = redis.call('ZRANGEBYLEX', key.by_lane, '[' .. lane, '[' .. lane .. '\255', 'LIMIT', 0, 1)[1]
-  if member then
-    return tonumber(string.sub(member, 33)), tonumber(string.sub(member, 17, 32))
-  end
+-- first_in is the first member of a lane.
+local function first_in(lane)
+  return ask('ZRANGEBYLEX', key.by_lane, '[' .. lane, '[' .. lane .. '\255', 'LIMIT', 0, 1)[1]
+end
+
+local function seq_in(member) return tonumber(string.sub(member, -16)) end
+
+-- first_of is the sequence of the message that a group gives next; nil when none is ready.
+local function first_of(g)
+  local member = first_in(digits(g.number))
+  return member and seq_in(member)
 end
 
 -- blocker is the sequence of the first message that locks a FIFO group: that is leased or backs off.
 local function blocker(g)
-  local lane = LOCKS .. digits(g.number)
-  local member = redis.call('ZRANGEBYLEX', key.by_lane, '[' .. lane, '[' .. lane .. '\255', 'LIMIT', 0, 1)[1]
-  return member and tonumber(string.sub(member, 18))
+  local member = first_in(LOCKS .. digits(g.number))
+  return member and seq_in(member)
 end
 
 -- A FIFO group waits for those of its messages that are leased or back off; with tail only if none is ready before them.
@@ -96,7 +99,7 @@ local function locked(g)
   if settings.mode ~= FIFO or g.leased + g.backoff == 0 then
     return false
   end
-  return settings.tail == 0 or g.ready == 0 or first_of(digits(g.number)) > blocker(g)
+  return settings.tail == 0 or g.ready == 0 or first_of(g) > blocker(g)
 end
 
 -- arrange puts a group in or out of those that may be served.
@@ -111,18 +114,18 @@ local function arrange(name)
     end
   end
   if g.place ~= 0 and not (may and g.place == g.turn) then
-    redis.call('ZREM', key.servable, servable_member(g.place, name))
+    drop(key.servable, servable_member(g.place, name))
     g.place = 0
   end
   local score = settings.mode == FIFO and 0 or g.leased
   if may and (g.place == 0 or g.score ~= score) then
-    redis.call('ZADD', key.servable, score, servable_member(g.turn, name))
+    put(key.servable, score, servable_member(g.turn, name))
     g.place, g.score = g.turn, score
   end
   if waits > 0 and waits ~= g.waits then
-    redis.call('ZADD', key.spent, waits, name)
+    put(key.spent, waits, name)
   elseif waits == 0 and g.waits ~= 0 then
-    redis.call('ZREM', key.spent, name)
+    drop(key.spent, name)
   end
   g.waits = waits
   unsaved[name] = true
@@ -139,7 +142,11 @@ local function save_groups()
   arrange_all()
   local changes = {}
   for name in pairs(unsaved) do
-    changes[#changes + 1], changes[#changes + 2] = name, pack_group(groups[name])
+    if groups[name] then
+      changes[#changes + 1], changes[#changes + 2] = name, pack_group(groups[name])
+    else
+      redis.call('HDEL', key.groups, name)
+    end
   end
   in_parts(changes, function(...) redis.call('HSET', key.groups, ...) end)
   unsaved = {}
@@ -147,7 +154,7 @@ end
 
 -- tally counts a message in (by 1) or out of (by -1) a state of its group.
 local function tally(m, by)
-  if not has_groups(settings) then
+  if not settings.has_groups then
     return
   end
   local g = join(m.group)
@@ -167,7 +174,7 @@ end
 
 -- lane_of is the lane of a message.
 local function lane_of(m)
-  if has_groups(settings) then
+  if settings.has_groups then
     return digits(join(m.group).number)
   end
   return digits(math.min(m.priority, settings.levels - 1))
@@ -175,7 +182,7 @@ end
 
 -- lane_member is how a message is listed in its lane; nil if it is not: ready messages are, and what locks a FIFO group.
 local function lane_member(m)
-  if m.state == READY and has_lanes(settings) then
+  if m.state == READY and settings.has_lanes then
     return lane_of(m) .. digits(settings.mode == FIFO and 0 or m.avail) .. digits(m.seq)
   end
   if settings.mode == FIFO and (m.state == LEASED or m.state == BACKOFF) then

@@ -6,51 +6,99 @@ local ACKED, AGED, EVICTED, MOVED_AWAY, PURGED = 1, 2, 3, 4, 5 -- how a message 
 local MAX_VISITS = 15
 local LAST = 9007199254740992 -- 2^53: sequences are below
 
+local messages = {} -- by sequence, those that this call looked at; false if there is none
+local entries = {} -- by sequence, what is stored of those
+local unwritten = {} -- sequences of messages whose records changed
+local deleted = {} -- sequences of messages whose entries are to be deleted
+local departures = {} -- of messages that left, to be remembered
+
 local function pack_touched(m)
   return cmsgpack.pack({
-    m.seq, m.state, m.due, m.since, m.token, m.avail, m.entered, m.consumer, m.reason, m.visited,
-    m.size, m.group, m.priority, m.expires, m.from, m.was,
+    m.state, m.due, m.since, m.token, m.avail, m.entered, m.consumer, m.reason, m.visited,
+    m.size, m.group, m.priority, m.expires, m.from, m.was, m.extended,
   })
 end
 
-local function unpack_touched(packed)
+local function unpack_touched(seq, packed)
   local f = cmsgpack.unpack(packed)
   return {
-    seq = f[1], state = f[2],
-    due = f[3], -- end of the delay or lease
-    since = f[4], -- when its last lease began
-    token = f[5], -- of its last delivery; 0 if there was none
-    avail = f[6], -- tick of first availability; 0 while it never was
-    entered = f[7], -- deliveries since it came to the queue
-    consumer = f[8], -- who holds it, or held it last
-    reason = f[9], -- why it was last given back
-    visited = f[10], -- 1 if some of its deliveries ended
-    size = f[11], group = f[12], priority = f[13], expires = f[14],
-    from = f[15], -- where it was first sent, if it was moved here
-    was = f[16], -- the state it was in before it was moving
+    seq = seq, id = digits(seq), state = f[1],
+    due = f[2], -- end of the delay or lease
+    since = f[3], -- when its last lease began
+    token = f[4], -- of its last delivery; 0 if there was none
+    avail = f[5], -- tick of first availability; 0 while it never was
+    entered = f[6], -- deliveries since it came to the queue
+    consumer = f[7], -- who holds it, or held it last
+    reason = f[8], -- why it was last given back
+    visited = f[9], -- 1 if some of its deliveries ended
+    size = f[10], group = f[11], priority = f[12], expires = f[13],
+    from = f[14], -- where it was first sent, if it was moved here
+    was = f[15], -- the state it was in before it was moving
+    extended = f[16], -- 1 if its last lease was given another end
     stored = true,
   }
 end
 
--- entry_of is what is stored of a message; false if there is none.
+-- Messages that stay long are kept apart from the stream, see make_dense: those with the lowest sequences.
+local function pack_kept(entry) return cmsgpack.pack(entry[2]) end
+
+-- read_kept reads entries that are kept apart, from one sequence to another, and adds them to a list.
+local function read_kept(list, first, last, limit)
+  if counters.kept > 0 then
+    for _, member in ipairs(redis.call('ZRANGEBYSCORE', key.kept, first, last, 'LIMIT', 0, limit)) do
+      local id = string.sub(member, 1, 16)
+      list[#list + 1] = { id, cmsgpack.unpack(string.sub(member, 17)) }
+    end
+  end
+  return list
+end
+
+local function seq_of(entry) return tonumber(string.match(entry[1], '^%d+')) end
+
+-- load_run reads what is stored of the messages from one sequence to another.
+local function load_run(first, last)
+  local list = redis.call('XRANGE', key.messages, text(first), text(last))
+  if #list <= last - first then
+    read_kept(list, first, last, last - first + 1)
+  end
+  for _, entry in ipairs(list) do
+    entries[seq_of(entry)] = entry
+  end
+end
+
+-- entry_of is what is stored of a message: id and fields; nil if there is none.
 local function entry_of(seq)
-  local id = text(seq) .. '-1'
-  return redis.call('XRANGE', key.messages, id, id)[1] or false
+  if not entries[seq] then
+    load_run(seq, seq)
+  end
+  return entries[seq]
 end
 
--- fresh is a message without a record, from its entry.
+-- load_entries reads what is stored of several messages; a run of sequences at once.
+local function load_entries(seqs)
+  local i = 1
+  while i <= #seqs do
+    local last = i
+    while seqs[last + 1] == seqs[last] + 1 do
+      last = last + 1
+    end
+    load_run(seqs[i], seqs[last])
+    i = last + 1
+  end
+end
+
+-- facts_of are what does not change of a message: size, when it came to this queue, group, priority, end of the time to live,
+-- where it was first sent and what else is known of its past.
+local function facts_of(entry) return cmsgpack.unpack(entry[2][4]) end
+
+-- fresh is a message without a record, from what is stored of it.
 local function fresh(seq, entry)
-  local f = entry[2]
+  local f = facts_of(entry)
   return {
-    seq = seq, state = READY, due = 0, since = 0, token = 0, avail = tick(tonumber(f[6])), entered = 0, consumer = '',
-    reason = '', visited = 0, size = tonumber(f[4]), group = f[8], priority = tonumber(f[10]), expires = tonumber(f[12]),
-    from = f[14], was = 0, stored = false, entry = entry,
+    seq = seq, id = digits(seq), state = READY, due = 0, since = 0, token = 0, avail = tick(f[2]), entered = 0, consumer = '', reason = '',
+    visited = 0, size = f[1], group = f[3], priority = f[4], expires = f[5], from = f[6], was = 0, extended = 0, stored = false,
+    facts = f,
   }
-end
-
-local function record_of(seq)
-  local packed = redis.call('ZRANGEBYSCORE', key.touched, seq, seq)[1]
-  return packed and unpack_touched(packed)
 end
 
 -- find is a message in any state; nil if there is none.
@@ -58,76 +106,114 @@ local function find(seq)
   if seq < 1 or seq >= LAST then
     return nil
   end
-  local m = record_of(seq)
-  if m then
-    return m
+  local m = messages[seq]
+  if m == nil then
+    local packed = redis.call('HGET', key.touched, digits(seq))
+    if packed then
+      m = unpack_touched(seq, packed)
+    else
+      local entry = entry_of(seq)
+      m = entry and fresh(seq, entry) or false
+    end
+    messages[seq] = m
   end
-  local entry = entry_of(seq)
-  return entry and fresh(seq, entry) or nil
+  return m or nil
 end
 
--- keep stores the record of a message.
-local function keep(m)
-  if m.stored then
-    redis.call('ZREMRANGEBYSCORE', key.touched, m.seq, m.seq)
-  end
-  redis.call('ZADD', key.touched, m.seq, pack_touched(m))
-  m.stored = true
+-- record_of is a message that has a record; nil if there is none.
+local function record_of(seq)
+  local m = find(seq)
+  return m and m.stored and m or nil
 end
+
+-- load reads several messages at once; those that are fresh only if what is stored of them was read.
+local function load(seqs)
+  local ids, missing = {}, {}
+  for _, seq in ipairs(seqs) do
+    if messages[seq] == nil and seq >= 1 and seq < LAST then
+      ids[#ids + 1], missing[#missing + 1] = digits(seq), seq
+    end
+  end
+  local n = 0
+  in_parts(ids, function(...)
+    for _, packed in ipairs(redis.call('HMGET', key.touched, ...)) do
+      n = n + 1
+      local seq = missing[n]
+      if packed then
+        messages[seq] = unpack_touched(seq, packed)
+      elseif entries[seq] then
+        messages[seq] = fresh(seq, entries[seq])
+      end
+    end
+  end)
+end
+
+local INDEXES = {
+  [READY] = key.by_age, [LEASED] = key.leases, [DELAYED] = key.delays, [BACKOFF] = key.delays, [DEAD] = key.dead,
+}
+
+local COUNTED = { [READY] = 'ready', [LEASED] = 'leased', [DELAYED] = 'delayed', [BACKOFF] = 'delayed', [DEAD] = 'dead' }
 
 local function may_lapse(state) return state == READY or state == DELAYED or state == BACKOFF end
 
+-- count notes that a message is (by 1) or is no more (by -1) in its state.
+local function count(m, by)
+  local counter = COUNTED[m.state]
+  counters[counter] = counters[counter] + by
+  if m.expires > 0 and may_lapse(m.state) then
+    counters.expiring = counters.expiring + by
+  end
+  if m.state == LEASED then
+    counters.leased_bytes = counters.leased_bytes + by * m.size
+  elseif m.state == DEAD then
+    counters.dead_bytes = counters.dead_bytes + by * m.size
+  end
+  tally(m, by)
+end
+
 -- leave takes a message out of the state it is in.
 local function leave(m)
-  local id = digits(m.seq)
-  if m.state == READY then
-    redis.call('ZREM', key.by_age, id)
-  elseif m.state == LEASED then
-    redis.call('ZREM', key.leases, id)
-    counters.leased_bytes = counters.leased_bytes - m.size
-  elseif m.state == DELAYED or m.state == BACKOFF then
-    redis.call('ZREM', key.delays, id)
-  elseif m.state == DEAD then
-    redis.call('ZREM', key.dead, id)
-    counters.dead_bytes = counters.dead_bytes - m.size
+  local id, listed = m.id, lane_member(m)
+  drop(INDEXES[m.state], id)
+  if listed then
+    drop(key.by_lane, listed)
   end
   if m.expires > 0 and may_lapse(m.state) then
-    redis.call('ZREM', key.expiring, id)
+    drop(key.expiring, id)
   end
-  local listed = lane_member(m)
-  if listed then
-    redis.call('ZREM', key.by_lane, listed)
-  end
-  tally(m, -1)
+  count(m, -1)
   m.due = 0
 end
 
 local function list_in_lane(m)
   local listed = lane_member(m)
   if listed then
-    redis.call('ZADD', key.by_lane, 0, listed)
+    put(key.by_lane, 0, listed)
   end
 end
 
 -- enter lists a message in the state it is in.
 local function enter(m)
-  local id = digits(m.seq)
-  if m.state == READY then
-    redis.call('ZADD', key.by_age, m.avail, id)
-  elseif m.state == LEASED then
-    redis.call('ZADD', key.leases, m.due, id)
-    counters.leased_bytes = counters.leased_bytes + m.size
-  elseif m.state == DELAYED or m.state == BACKOFF then
-    redis.call('ZADD', key.delays, m.due, id)
-  elseif m.state == DEAD then
-    redis.call('ZADD', key.dead, m.avail, id)
-    counters.dead_bytes = counters.dead_bytes + m.size
-  end
-  if m.expires > 0 and may_lapse(m.state) then
-    redis.call('ZADD', key.expiring, m.expires, id)
+  local id = m.id
+  if m.state == READY or m.state == DEAD then
+    put(INDEXES[m.state], m.avail, id)
+  else
+    put(INDEXES[m.state], m.due, id)
   end
   list_in_lane(m)
-  tally(m, 1)
+  if m.expires > 0 and may_lapse(m.state) then
+    put(key.expiring, m.expires, id)
+  end
+  count(m, 1)
+end
+
+-- keep notes that the record of a message is to be written.
+local function keep(m)
+  if not m.stored then
+    put(key.order, m.seq, m.id)
+    m.stored = true
+  end
+  unwritten[m.seq] = true
 end
 
 -- within cuts a lease or delay off where the retention of the message ends.
@@ -167,7 +253,7 @@ end
 local function used_up(m) return settings.max_receives > 0 and m.entered >= settings.max_receives end
 
 local function visits_of(m)
-  local packed = m.visited > 0 and redis.call('HGET', key.visits, digits(m.seq))
+  local packed = m.visited > 0 and redis.call('HGET', key.visits, m.id)
   return packed and cmsgpack.unpack(packed) or {}
 end
 
@@ -182,20 +268,20 @@ local function leave_visit(m, to, how, reason)
   for _, v in ipairs({ m.since, to, m.consumer, how, reason }) do
     list[#list + 1] = v
   end
-  redis.call('HSET', key.visits, digits(m.seq), cmsgpack.pack(list))
+  redis.call('HSET', key.visits, m.id, cmsgpack.pack(list))
   m.visited = 1
 end
 
 -- lease hands out a ready message.
 local function lease(m, token, deadline, consumer)
   leave(m)
-  m.token, m.since, m.consumer, m.entered = token, now, consumer, m.entered + 1
+  m.token, m.since, m.consumer, m.entered, m.extended = token, now, consumer, m.entered + 1, 0
   set_leased(m, deadline)
   if settings.limited > 0 then
     counters.ahead, counters.ahead_ns =
       spend(counters.ahead, counters.ahead_ns, settings.interval, settings.interval_ns)
   end
-  if has_groups(settings) then
+  if settings.has_groups then
     local g = find_group(m.group)
     counters.turns = counters.turns + 1
     g.turn = counters.turns
@@ -207,14 +293,12 @@ end
 
 -- note_departure remembers a message that is about to be removed, if the settings say so.
 local function note_departure(m, how)
-  if settings.history == 0 then
-    return
+  if settings.history > 0 then
+    departures[#departures + 1] = cmsgpack.pack({
+      m.seq, m.from, now, how, m.avail, m.entered, m.token, m.since, m.consumer, m.reason, m.group, m.priority,
+      m.expires, visits_of(m),
+    })
   end
-  redis.call('RPUSH', key.history, cmsgpack.pack({
-    m.seq, m.from, now, how, m.avail, m.entered, m.token, m.since, m.consumer, m.reason, m.group, m.priority,
-    m.expires, visits_of(m),
-  }))
-  redis.call('LTRIM', key.history, -settings.history, -1)
 end
 
 -- erase removes a message in any state.
@@ -224,19 +308,21 @@ local function erase(m, how)
     counters.bytes = counters.bytes - m.size
     leave(m)
   end
-  redis.call('XDEL', key.messages, text(m.seq) .. '-1')
+  deleted[#deleted + 1] = m.seq
   if m.stored then
-    redis.call('ZREMRANGEBYSCORE', key.touched, m.seq, m.seq)
+    drop(key.order, m.id)
+    unwritten[m.seq] = true
   end
   if m.visited > 0 then
-    redis.call('HDEL', key.visits, digits(m.seq))
+    redis.call('HDEL', key.visits, m.id)
   end
   if m.from ~= '' then
     redis.call('HDEL', key.moved_in, m.from)
   end
-  if has_groups(settings) then
+  if settings.has_groups then
     quit(m.group)
   end
+  messages[m.seq] = false
 end
 
 -- lapse makes a message dead whose time to live has ended.
@@ -248,15 +334,17 @@ end
 
 -- add appends a message under the next sequence, to be ready at a time.
 local function add(m, due, body, origin)
-  m.seq, m.due, m.since, m.token, m.entered, m.consumer, m.reason, m.visited, m.was, m.stored =
-    counters.next, 0, 0, 0, 0, '', '', 0, 0, false
+  m.seq, m.due, m.since, m.token, m.entered, m.consumer, m.reason, m.visited, m.was, m.extended, m.stored =
+    counters.next, 0, 0, 0, 0, '', '', 0, 0, 0, false
+  m.id = digits(m.seq)
   counters.next = m.seq + 1
   counters.bytes = counters.bytes + m.size
-  redis.call('XADD', key.messages, text(m.seq) .. '-1', 'body', body, 'size', text(m.size), 'sent', text(now),
-    'group', m.group, 'priority', text(m.priority), 'expires', text(m.expires), 'from', m.from, 'origin', origin)
+  local facts = cmsgpack.pack({ m.size, now, m.group, m.priority, m.expires, m.from, origin })
+  redis.call('XADD', key.messages, text(m.seq) .. '-1', 'body', body, 'facts', facts)
   if m.from ~= '' then
     redis.call('HSET', key.moved_in, m.from, text(m.seq))
   end
+  messages[m.seq] = m
   if due > now then
     m.avail = 0
     become(m, DELAYED, due)
@@ -268,7 +356,99 @@ end
 
 -- shown is what a receiver sees of a message: eleven values.
 local function shown(m)
-  m.entry = m.entry or entry_of(m.seq)
-  local f = m.entry[2]
-  return { m.seq, f[2], m.size, f[6], m.entered, m.avail, m.group, m.priority, m.expires, m.from, f[16] }
+  local entry = entry_of(m.seq)
+  local f = m.facts or facts_of(entry)
+  return { m.seq, entry[2][2], m.size, f[2], m.entered, m.avail, m.group, m.priority, m.expires, m.from, f[7] }
+end
+
+local STREAM_NODE = 4096 -- bytes in a node of a stream, unless the server is told otherwise
+
+-- make_dense keeps some of the oldest entries apart if few are left in each node of the stream: a node stays as large as it
+-- was until its last entry leaves.
+local function make_dense()
+  local info = redis.call('XINFO', 'STREAM', key.messages)
+  local fact = {}
+  for i = 1, #info, 2 do
+    fact[info[i]] = info[i + 1]
+  end
+  local nodes = fact['radix-tree-keys']
+  if nodes < 16 or counters.bytes + 64 * fact['length'] > nodes * STREAM_NODE / 4 then
+    return
+  end
+  local added, ids = {}, {}
+  for _, entry in ipairs(redis.call('XRANGE', key.messages, '-', '+', 'COUNT', 200)) do
+    local seq = seq_of(entry)
+    added[#added + 1], added[#added + 2] = text(seq), digits(seq) .. pack_kept(entry)
+    ids[#ids + 1] = entry[1]
+  end
+  redis.call('ZADD', key.kept, unpack(added))
+  redis.call('XDEL', key.messages, unpack(ids))
+  counters.kept = counters.kept + #ids
+end
+
+local function delete_entries()
+  local ids = {}
+  for i, seq in ipairs(deleted) do
+    ids[i] = text(seq) .. '-1'
+  end
+  local left = #ids
+  in_parts(ids, function(...) left = left - redis.call('XDEL', key.messages, ...) end)
+  for i = 1, left > 0 and #deleted or 0 do
+    counters.kept = counters.kept - redis.call('ZREMRANGEBYSCORE', key.kept, deleted[i], deleted[i])
+  end
+  counters.removed = counters.removed + #deleted
+  deleted = {}
+  if counters.removed >= 1000 then
+    counters.removed = 0
+    if redis.call('EXISTS', key.messages) == 1 then
+      make_dense()
+    end
+  end
+end
+
+-- save_messages writes what changed of messages.
+local function save_messages()
+  local changes, gone = {}, {}
+  for seq in pairs(unwritten) do
+    local m = messages[seq]
+    if m then
+      changes[#changes + 1], changes[#changes + 2] = m.id, pack_touched(m)
+    else
+      gone[#gone + 1] = digits(seq)
+    end
+  end
+  in_parts(changes, function(...) redis.call('HSET', key.touched, ...) end)
+  in_parts(gone, function(...) redis.call('HDEL', key.touched, ...) end)
+  delete_entries()
+  if #departures > 0 then
+    in_parts(departures, function(...) redis.call('RPUSH', key.history, ...) end)
+    redis.call('LTRIM', key.history, -settings.history, -1)
+  end
+  unwritten, departures = {}, {}
+end
+
+-- first_end is when the next lease, delay or wait of a group for its rate ends; -1 if there is none.
+local function first_end()
+  if ends_changed then
+    local ends = math.huge
+    local function look(index, count)
+      if count > 0 then
+        ends = math.min(ends, tonumber(ask('ZRANGE', index, 0, 0, 'WITHSCORES')[2] or ends))
+      end
+    end
+    look(key.leases, counters.leased)
+    look(key.delays, counters.delayed)
+    look(key.spent, settings.group_limited)
+    counters.ends, ends_changed = ends == math.huge and -1 or ends, false
+  end
+  return counters.ends
+end
+
+-- save writes everything that changed.
+local function save()
+  save_messages()
+  save_groups()
+  make_all()
+  first_end()
+  save_counters()
 end

@@ -1,10 +1,11 @@
 -- Chunk: what a change of settings has left to do, in bounded steps. It is noted in the counter work, see doc.go.
+-- include: queue_begin
 -- include: queue_walk
 
 -- lay puts messages from a sequence on into lanes, as if they had just come. Lanes were cleared before.
 local function lay(from)
   local next = walk(from, SWEEP_LIMIT, function(m)
-    if has_groups(settings) then
+    if settings.has_groups then
       join(m.group)
       tally(m, 1)
     end
@@ -15,7 +16,7 @@ end
 
 -- rearrange decides anew which groups may be served, by name from one on.
 local function rearrange(from)
-  local list = redis.call('ZRANGEBYLEX', key.names, '[' .. from, '+', 'LIMIT', 0, SWEEP_LIMIT + 1)
+  local list = ask('ZRANGEBYLEX', key.names, '[' .. from, '+', 'LIMIT', 0, SWEEP_LIMIT + 1)
   for i = 1, math.min(#list, SWEEP_LIMIT) do
     note_group(list[i])
   end

@@ -41,6 +41,7 @@ end
 -- each_listed calls f with those of the listed sequences that are there.
 local function each_listed(sel, limit, f)
   local looked = 0
+  load(sel.seqs)
   for _, seq in ipairs(sel.seqs) do
     if seq >= sel.from then
       if looked >= limit then
@@ -58,14 +59,17 @@ end
 
 -- each_touched calls f with the messages that have a record: few, in a long queue.
 local function each_touched(from, limit, f)
-  local list = redis.call('ZRANGEBYSCORE', key.touched, from, '+inf', 'LIMIT', 0, limit + 1)
-  for i = 1, math.min(#list, limit) do
-    local m = unpack_touched(list[i])
-    if f(m) then
-      return m.seq + 1
+  local seqs = ask('ZRANGEBYSCORE', key.order, from, '+inf', 'LIMIT', 0, limit + 1)
+  for i, id in ipairs(seqs) do
+    seqs[i] = tonumber(id)
+  end
+  load(seqs)
+  for i = 1, math.min(#seqs, limit) do
+    if f(find(seqs[i])) then
+      return seqs[i] + 1
     end
   end
-  return list[limit + 1] and unpack_touched(list[limit + 1]).seq or 0
+  return seqs[limit + 1] or 0
 end
 
 -- choose lists up to limit messages in the order of their sequences, of up to so many bytes but at least one, and where to

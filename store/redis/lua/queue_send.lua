@@ -68,13 +68,13 @@ local function fits(e, messages, bytes)
   if settings.max_messages == 0 and settings.max_bytes == 0 then
     return true
   end
-  local here = redis.call('ZCARD', key.by_age) + redis.call('ZCARD', key.delays) + leased_count()
+  local here = counters.ready + counters.delayed + counters.leased
   return would_fit(here + messages + 1, counters.bytes - counters.dead_bytes + bytes + e.message.size)
 end
 
 -- may_displace says whether an entry fits if all gives way but what is leased.
 local function may_displace(e)
-  return would_fit(leased_count() + 1, counters.leased_bytes + e.message.size)
+  return would_fit(counters.leased + 1, counters.leased_bytes + e.message.size)
 end
 
 local function displaces(e) return settings.overflow == DROP_OLDEST or e.displaces end
@@ -93,7 +93,7 @@ local function make_room(e)
     return REFUSED
   end
   while not fits(e, 0, 0) do
-    local seq = eldest() or tonumber(redis.call('ZRANGE', key.delays, 0, 0)[1])
+    local seq = eldest() or tonumber(ask('ZRANGE', key.delays, 0, 0)[1])
     erase(find(seq), EVICTED)
     evicted = evicted + 1
   end
@@ -174,7 +174,11 @@ local early = begin()
 if early then
   return early
 end
+if settings.dedup_window > 0 then
+  forget_ended(key.known, key.known_ends, 100)
+end
 if ARGV[6] ~= '' then
+  forget_ended(key.once, key.once_ends, 100)
   local before = repeated()
   if before then
     return before

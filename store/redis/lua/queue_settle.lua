@@ -29,7 +29,11 @@ local early = begin()
 if early then
   return early
 end
-local outcomes = {}
+local outcomes, seqs = {}, {}
+for i = 6, #ARGV, 6 do
+  seqs[#seqs + 1] = tonumber(ARGV[i])
+end
+load(seqs)
 for i = 6, #ARGV, 6 do
   outcomes[#outcomes + 1] = settle(i)
 end

@@ -10,6 +10,6 @@ if early then
 end
 local _, oldest = eldest()
 return {
-  now, 1, redis.call('ZCARD', key.by_age), leased_count(), redis.call('ZCARD', key.delays), redis.call('ZCARD', key.dead),
+  now, 1, counters.ready, counters.leased, counters.delayed, counters.dead,
   counters.bytes, oldest or -1, revision, next_due(),
 }

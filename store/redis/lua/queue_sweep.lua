@@ -9,7 +9,7 @@ local function aged()
   if settings.retains == 0 then
     return nil
   end
-  local dead = redis.call('ZRANGE', key.dead, 0, 0, 'WITHSCORES')
+  local dead = ask('ZRANGE', key.dead, 0, 0, 'WITHSCORES')
   if dead[1] and expiry(tonumber(dead[2])) <= now then
     return tonumber(dead[1])
   end
@@ -21,6 +21,8 @@ local early = begin()
 if early then
   return early
 end
+forget_ended(key.once, key.once_ends, SWEEP_LIMIT)
+forget_ended(key.known, key.known_ends, SWEEP_LIMIT)
 local expired, lapsed = 0, 0
 while expired < SWEEP_LIMIT do
   local seq = aged()
@@ -31,7 +33,7 @@ while expired < SWEEP_LIMIT do
   expired = expired + 1
 end
 while expired + lapsed < SWEEP_LIMIT do
-  local id = redis.call('ZRANGEBYSCORE', key.expiring, '-inf', now, 'LIMIT', 0, 1)[1]
+  local id = ask('ZRANGEBYSCORE', key.expiring, '-inf', now, 'LIMIT', 0, 1)[1]
   if not id then
     break
   end
@@ -48,4 +50,4 @@ local due = next_due()
 if expired + lapsed > 0 then
   save()
 end
-return { now, 1, expired, lapsed, redis.call('ZCARD', key.by_age), redis.call('ZCARD', key.dead), due }
+return { now, 1, expired, lapsed, counters.ready, counters.dead, due }

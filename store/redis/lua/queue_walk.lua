@@ -8,27 +8,27 @@ local WALK_BYTES = 4194304 -- of what is looked at in one call, about
 local function walk(from, limit, f)
   local looked, bytes, part = 0, 0, 16
   while true do
-    local list = redis.call('XRANGE', key.messages, text(from) .. '-1', '+', 'COUNT', part + 1)
+    local list = read_kept({}, from, '+inf', part + 1)
+    if #list <= part then
+      for _, entry in ipairs(redis.call('XRANGE', key.messages, text(from), '+', 'COUNT', part + 1 - #list)) do
+        list[#list + 1] = entry
+      end
+    end
     if #list == 0 then
       return 0
     end
     local seqs = {}
     for i, entry in ipairs(list) do
-      seqs[i] = tonumber(string.match(entry[1], '^%d+'))
+      seqs[i] = seq_of(entry)
+      entries[seqs[i]] = entry
     end
-    local touched = {}
-    for _, packed in ipairs(redis.call('ZRANGEBYSCORE', key.touched, seqs[1], seqs[#seqs])) do
-      local m = unpack_touched(packed)
-      touched[m.seq] = m
-    end
+    load(seqs)
     for i = 1, math.min(#list, part) do
       if looked >= limit or bytes > WALK_BYTES then
         return seqs[i]
       end
-      local m = touched[seqs[i]] or fresh(seqs[i], list[i])
-      m.entry = list[i]
       looked, bytes = looked + 1, bytes + #list[i][2][2]
-      if f(m) then
+      if f(messages[seqs[i]]) then
         return seqs[i + 1] or 0
       end
     end

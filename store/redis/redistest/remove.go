@@ -20,7 +20,12 @@ func remove(tb testing.TB, url, prefix string) {
 	for cursor := uint64(0); ; {
 		keys, next, err := c.Scan(ctx, cursor, prefix+"*", 1000).Result()
 		if err == nil && len(keys) > 0 {
-			err = c.Unlink(ctx, keys...).Err()
+			_, err = c.Pipelined(ctx, func(c redis.Pipeliner) error {
+				for _, key := range keys {
+					c.Unlink(ctx, key) // one by one: they are in different slots
+				}
+				return nil
+			})
 		}
 		if err != nil {
 			tb.Errorf("remove the keys %s*: %v", prefix, err)
