@@ -14,7 +14,9 @@ type Store interface {
 	// Watch registers the one function that is told when a claim or a send that waits may go on because of a call: messages
 	// became ready (a send, a message given back, a lease ended by setting it to nothing, a move), or one that left
 	// freed its group, a limit in flight or room in a bounded queue (also a purge). It is called after the change is durable, with no lock held, possibly from many goroutines, and must not block. What becomes ready through time
-	// alone is not announced: see NextDue in the results. Watch is called at most once, before the first use of a queue.
+	// alone is not announced: see NextDue in the results. A backend that several processes share also announces a queue in
+	// which a Sweep has left something to claim, since NextDue is told to one of them only, and one whose settings were
+	// replaced or that was dropped. Watch is called at most once, before the first use of a queue.
 	Watch(notify func(QueueID))
 
 	// Ping says whether the store can serve: nil, or why not ([ErrUnknown] once it is poisoned).

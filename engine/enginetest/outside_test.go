@@ -2,6 +2,7 @@ package enginetest_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,6 +24,19 @@ type world struct {
 	workers chan *worker
 	// news publishes, so that a subscriber can tell that it has heard all there was before.
 	news func(ctx context.Context, channel, text string) error
+	// families are the stores on the keys of one prefix.
+	mu       sync.Mutex
+	families map[string]*family
+}
+
+// family are the stores that are open on the keys of one prefix: what one announces all hear.
+type family struct {
+	channel string
+	// catching is held by whoever waits for a mark: a word that is published to learn that all before it was heard.
+	catching sync.Mutex
+
+	mu      sync.Mutex
+	members []*outside // those that watch
 }
 
 // worker is a goroutine of the world. Its channels were made there, so that waiting for them is no rest.
@@ -37,6 +51,7 @@ func newWorld(t *testing.T, url string, workers int) *world {
 	client := redistest.Client(t, url)
 	w := &world{
 		ctx: context.WithoutCancel(t.Context()), url: url, workers: make(chan *worker, workers),
+		families: make(map[string]*family),
 		news: func(ctx context.Context, channel, text string) error {
 			return client.SPublish(ctx, channel, text).Err()
 		},
@@ -73,7 +88,14 @@ func (w *world) do(f func()) {
 
 // open opens a store over the keys of a prefix, with the clock of a bubble.
 func (w *world) open(prefix string, now func() time.Time) (*outside, error) {
-	s := &outside{world: w, now: now, channel: prefix + "{00}news"}
+	w.mu.Lock()
+	f := w.families[prefix]
+	if f == nil {
+		f = &family{channel: prefix + "{00}news"}
+		w.families[prefix] = f
+	}
+	w.mu.Unlock()
+	s := &outside{world: w, family: f, now: now}
 	w.do(func() { s.marks = make(chan struct{}, 1) })
 	var err error
 	s.tick()
@@ -89,14 +111,12 @@ type outside struct {
 	store   *redis.Store
 	now     func() time.Time
 	present atomic.Int64
-	channel string
+	family  *family
 
 	notify     func(store.QueueID)
 	notifyLogs func(store.LogID, uint32)
 
-	// catching is held by whoever waits for a mark: a word that is published to learn that all before it was heard.
-	catching sync.Mutex
-	marks    chan struct{}
+	marks chan struct{}
 
 	mu    sync.Mutex
 	heard []func() // to be called in the bubble
@@ -120,6 +140,7 @@ func (s *outside) Watch(notify func(store.QueueID)) {
 			}
 			s.hear(func() { s.notify(id) })
 		})
+		s.family.join(s)
 	})
 }
 
@@ -137,17 +158,43 @@ func (s *outside) hear(f func()) {
 	s.heard = append(s.heard, f)
 }
 
-// catchUp returns when everything that was announced so far was heard.
-func (s *outside) catchUp() error {
-	if s.notify == nil {
+// join is called once a store watches.
+func (f *family) join(s *outside) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Contains(f.members, s) {
+		f.members = append(f.members, s)
+	}
+}
+
+func (f *family) leave(s *outside) {
+	f.catching.Lock() // nobody waits for its mark any more
+	defer f.catching.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.members = slices.DeleteFunc(f.members, func(m *outside) bool { return m == s })
+}
+
+func (f *family) all() []*outside {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.members)
+}
+
+// catchUp returns when everything that was announced so far was heard by all.
+func (f *family) catchUp(w *world) error {
+	f.catching.Lock()
+	defer f.catching.Unlock()
+	all := f.all()
+	if len(all) == 0 {
 		return nil
 	}
-	s.catching.Lock()
-	defer s.catching.Unlock()
-	if err := s.world.news(s.world.ctx, s.channel, "q0"); err != nil {
+	if err := w.news(w.ctx, f.channel, "q0"); err != nil {
 		return err
 	}
-	<-s.marks
+	for _, s := range all {
+		<-s.marks
+	}
 	return nil
 }
 
@@ -170,11 +217,13 @@ func away[T any](ctx context.Context, s *outside, call func(context.Context) (T,
 	s.tick()
 	s.world.do(func() {
 		result, err = call(s.world.ctx)
-		if lost := s.catchUp(); err == nil && lost != nil {
+		if lost := s.family.catchUp(s.world); err == nil && lost != nil {
 			err = lost
 		}
 	})
-	s.handOver()
+	for _, member := range s.family.all() {
+		member.handOver()
+	}
 	return result, err
 }
 
@@ -189,7 +238,10 @@ func (s *outside) Ping(ctx context.Context) error { return only(ctx, s, s.store.
 func (s *outside) Info() store.Info { return s.store.Info() }
 
 func (s *outside) Close() (err error) {
-	s.world.do(func() { err = s.store.Close() })
+	s.world.do(func() {
+		s.family.leave(s)
+		err = s.store.Close()
+	})
 	return err
 }
 

@@ -21,7 +21,7 @@ func TestRedis(t *testing.T) {
 	url := redistest.Shared(t)
 	world := newWorld(t, url, 64)
 	prefix, used := redistest.Prefix(t, url), new(atomic.Int64)
-	enginetest.Run(t, func(t *testing.T, now func() time.Time) enginetest.OpenStore {
+	newStore := func(t *testing.T, now func() time.Time) enginetest.OpenStore {
 		own := fmt.Sprintf("%s%d:", prefix, used.Add(1))
 		return func() (store.Store, func()) {
 			t.Helper()
@@ -35,5 +35,10 @@ func TestRedis(t *testing.T) {
 				}
 			}
 		}
+	}
+	enginetest.Run(t, newStore)
+	t.Run("nodes", func(t *testing.T) {
+		t.Parallel()
+		enginetest.RunNodes(t, newStore)
 	})
 }

@@ -112,7 +112,8 @@
 //
 // Scripts announce in the transition itself, with SPUBLISH on the channel of their tag:
 //
-//	q<generation>                 a claim or send that waits in the queue may go on
+//	q<generation>                 a claim or send that waits in the queue may go on; also when a sweep finds that time has
+//	                              made messages ready
 //	c<generation>                 the queue has other settings, or is gone
 //	l<generation>:<partition>     records were appended
 //

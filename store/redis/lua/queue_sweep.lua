@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- Removes messages past retention or their time to live, or makes the latter dead, up to 1,000.
+-- Removes messages past retention or their time to live, or makes the latter dead, up to 1,000. What time has made ready it
+-- announces: the process that sweeps knows when that is, others may have those who wait for it.
 -- KEYS: those of the queue. ARGV: as for every queue, with an empty revision.
 -- Returns {now, 1, expired, lapsed, ready, dead, next due}.
 -- include: queue_begin
@@ -47,6 +48,9 @@ while expired + lapsed < SWEEP_LIMIT do
   end
 end
 local due = next_due()
+if expired > 0 or claimable() then
+  announce()
+end
 if expired + lapsed > 0 then
   save()
 end
