@@ -44,7 +44,7 @@ local function remember_attempt(token)
   redis.call('ZADD', key.known_ends, now + tonumber(ARGV[10]), 'a' .. ARGV[9])
 end
 
-local PART = 64 -- how much of a line is read at once
+local PART = 64 -- how much of a line is read at once, at most
 local lines = {} -- by lane, or '': what is ready in it as it was when read, next first. During a claim nothing joins it.
 
 -- read_line reads the next part of the line of a lane, or of the whole queue.
@@ -58,7 +58,8 @@ local function read_line(lane)
     end
     list = ask('ZRANGEBYLEX', key.by_lane, '[' .. lane, '[' .. lane .. '\255', 'LIMIT', 0, n)
   end
-  local line = { at = 1, whole = #list < n }
+  local before = lines[lane]
+  local line = { at = 1, whole = #list < n, loaded = 0, part = before and before.part or 4 }
   for i, member in ipairs(list) do
     line[i] = seq_in(member)
   end
@@ -75,12 +76,16 @@ local function head(lane)
   return line, line[line.at]
 end
 
--- load_line reads the messages of a line, when the first of them is needed.
+-- load_line reads the next messages of a line when the first of them is needed: few in the beginning, for they may be large.
 local function load_line(line)
-  if not line.loaded then
-    line.loaded = true
-    load_entries(line)
-    load(line)
+  if line.at > line.loaded then
+    local part = {}
+    for i = line.at, math.min(line.at + line.part - 1, #line) do
+      part[#part + 1] = line[i]
+    end
+    load_entries(part)
+    load(part)
+    line.loaded, line.part = line.at + #part - 1, math.min(2 * line.part, PART)
   end
 end
 
