@@ -16,7 +16,7 @@ func (s *Store) Configure(ctx context.Context, id store.QueueID, settings store.
 	}
 	args := append([]any{decimal(settings.Revision)}, settingArgs(settings)...)
 	_, _, err := s.queue(ctx, queueConfigure, queueCall{id: id}, args...)
-	return err
+	return s.unlessDropped(ctx, 'q', uint64(id), err)
 }
 
 // settingArgs are the names and values of the settings that are not 0, as the scripts know them.
