@@ -59,9 +59,9 @@ func judge(facts map[string]string) (promise, warning string, err error) {
 	case "always":
 		return "what is acknowledged is synced to the disk of the Redis server (appendfsync always)", "", nil
 	case "everysec":
-		return "what is acknowledged survives the end of the Redis server, and within about a second a power cut (appendfsync everysec)", "", nil
+		return "what is acknowledged is synced to the disk of the Redis server within two seconds, and lost if that or its power ends before (appendfsync everysec)", "", nil
 	case "no":
-		return "what is acknowledged survives the end of the Redis server, and a power cut once its operating system has written it (appendfsync no)",
+		return "what is acknowledged is written to the disk of the Redis server when its operating system finds time, and lost if its power ends before (appendfsync no)",
 			"The Redis server leaves syncing to its operating system: a power cut may take the last half minute. Set appendfsync everysec or always.", nil
 	}
 	return "what is acknowledged is in the append-only file of the Redis server, which does not tell when it is synced", "", nil

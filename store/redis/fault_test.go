@@ -271,13 +271,18 @@ func TestFull(t *testing.T) {
 	full("Append", err)
 	_, err = s.Send(ctx, send)
 	full("Send", err)
-	_, err = s.Claim(ctx, claim)
-	full("Claim", err)
 
+	must("Configure of a queue that is there without room", s.Configure(ctx, q, store.Settings{Revision: 2}))
+	send.Revision, claim.Revision = 2, 2
+	last, err := s.Claim(ctx, claim) // or the queue could not be emptied
+	must("Claim without room", err)
+	if len(last.Messages) != 1 {
+		t.Errorf("Claim without room: got %d messages, want 1", len(last.Messages))
+	}
 	_, err = s.Put(ctx, "k", []byte("two"), revision)
 	must("Put at a known revision without room", err)
 	must("Delete without room", s.Delete(ctx, "k", store.AnyRevision))
-	settled, err := s.Settle(ctx, store.SettleParams{Queue: q, Revision: 1, Items: []store.SettleItem{{Seq: 1, Token: got.Token, Target: store.Done}}})
+	settled, err := s.Settle(ctx, store.SettleParams{Queue: q, Revision: 2, Items: []store.SettleItem{{Seq: 1, Token: got.Token, Target: store.Done}}})
 	must("Settle without room", err)
 	if err == nil && settled.Outcomes[0] != store.Settled {
 		t.Errorf("Settle without room: outcome %d, want %d", settled.Outcomes[0], store.Settled)

@@ -18,7 +18,7 @@ func TestJudge(t *testing.T) {
 		refused         string // part of the error
 	}{
 		{name: "synced", promise: "synced to the disk"},
-		{name: "every second", change: map[string]string{"appendfsync": "everysec"}, promise: "within about a second"},
+		{name: "every second", change: map[string]string{"appendfsync": "everysec"}, promise: "within two seconds"},
 		{name: "never synced", change: map[string]string{"appendfsync": "no"}, promise: "operating system", warned: "appendfsync everysec"},
 		{name: "hidden", change: map[string]string{"appendfsync": ""}, promise: "does not tell"},
 		{name: "no file", change: map[string]string{"aof_enabled": "0"}, promise: "in the memory", warned: "appendonly yes"},

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/dabba-mq/dabba/store"
@@ -11,10 +12,18 @@ var queueConfigure = newScript("queue_configure")
 
 // Configure implements [store.QueueAdmin].
 func (s *Store) Configure(ctx context.Context, id store.QueueID, settings store.Settings) error {
+	err := s.configure(ctx, id, settings, false)
+	if !errors.Is(err, store.ErrGone) {
+		return err
+	}
 	if err := s.enroll(ctx, 'q', uint64(id)); err != nil {
 		return err
 	}
-	args := append([]any{decimal(settings.Revision)}, settingArgs(settings)...)
+	return s.configure(ctx, id, settings, true)
+}
+
+func (s *Store) configure(ctx context.Context, id store.QueueID, settings store.Settings, create bool) error {
+	args := append([]any{decimal(settings.Revision), flag(create)}, settingArgs(settings)...)
 	_, _, err := s.queue(ctx, queueConfigure, queueCall{id: id}, args...)
 	return s.unlessDropped(ctx, 'q', uint64(id), err)
 }

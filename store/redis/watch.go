@@ -2,8 +2,10 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,8 +31,14 @@ type watcher struct {
 	work   sync.WaitGroup
 }
 
-// patience is how long Watch waits for the subscription to be confirmed.
-const patience = time.Second
+const (
+	// patience is how long Watch waits for the subscription to be confirmed.
+	patience = time.Second
+	// silence is after how long a subscription is asked whether it still works, and for how long it may not answer.
+	silence = 5 * time.Second
+	// againAfter is when a subscription that failed is tried again.
+	againAfter = 100 * time.Millisecond
+)
 
 // Watch implements [store.Store].
 func (s *Store) Watch(notify func(store.QueueID)) {
@@ -47,12 +55,8 @@ func (s *Store) WatchLogs(notify func(store.LogID, uint32)) {
 // subscribe starts to listen, once, and waits until the server has confirmed it, or for a moment if it does not answer.
 func (s *Store) subscribe() {
 	s.begin.Do(func() {
-		channels := make([]string, tags)
-		for i := range channels {
-			channels[i] = s.news(uint64(i))
-		}
 		confirmed := make(chan struct{})
-		s.work.Go(func() { s.listen(s.client.SSubscribe(s.life, channels...), confirmed) })
+		s.work.Go(func() { s.listen(confirmed) })
 		select {
 		case <-confirmed:
 		case <-time.After(patience):
@@ -61,18 +65,11 @@ func (s *Store) subscribe() {
 	})
 }
 
-// listen passes on what is published until the store is closed.
-func (s *Store) listen(sub *redis.PubSub, confirmed chan<- struct{}) {
-	defer sub.Close() //nolint:errcheck // nothing is sent over it
+// listen passes on what is published until the store is closed. It closes confirmed when the first subscription is there.
+func (s *Store) listen(confirmed chan<- struct{}) {
 	first := true
-	for message := range orDone(s.life, sub.ChannelWithSubscriptions(redis.WithChannelSize(1000))) {
-		switch m := message.(type) {
-		case *redis.Message:
-			s.tell(m.Payload)
-		case *redis.Subscription: // one for each channel, again after the connection was lost
-			if m.Count < tags {
-				continue
-			}
+	for s.life.Err() == nil {
+		s.hear(func() {
 			if first {
 				close(confirmed)
 			}
@@ -80,21 +77,42 @@ func (s *Store) listen(sub *redis.PubSub, confirmed chan<- struct{}) {
 				s.tellAll(s.life)
 			}
 			first = false
+		})
+		select {
+		case <-s.life.Done():
+		case <-time.After(againAfter):
 		}
 	}
 }
 
-// orDone gives what comes from a channel until it or the context ends.
-func orDone(ctx context.Context, c <-chan any) func(yield func(any) bool) {
-	return func(yield func(any) bool) {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case v, ok := <-c:
-				if !ok || !yield(v) {
-					return
-				}
+// hear passes on what comes over one subscription until it fails, and calls ready when all channels are heard.
+func (s *Store) hear(ready func()) {
+	sub := s.client.SSubscribe(s.life)
+	defer sub.Close() //nolint:errcheck // nothing is sent over it
+	stop := context.AfterFunc(s.life, func() { _ = sub.Close() })
+	defer stop()
+	for i := range uint64(tags) {
+		if sub.SSubscribe(s.life, s.news(i)) != nil { // one by one: they are in different slots
+			return
+		}
+	}
+	asked := false
+	for {
+		message, err := sub.ReceiveTimeout(s.life, silence)
+		if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() && !asked && sub.Ping(s.life) == nil {
+			asked = true
+			continue
+		}
+		if err != nil {
+			return
+		}
+		asked = false
+		switch m := message.(type) {
+		case *redis.Message:
+			s.tell(m.Payload)
+		case *redis.Subscription: // one for each channel
+			if m.Count == tags {
+				ready()
 			}
 		}
 	}

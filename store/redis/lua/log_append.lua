@@ -15,7 +15,7 @@ local generation, revision, once = ARGV[3], ARGV[4], ARGV[5]
 
 local log = openLog(c)
 if not log then
-  return redis.error_reply('GONE')
+  return redis.error_reply('GONE no such log')
 end
 if log.revision ~= revision then
   return redis.error_reply('STALE have revision ' .. log.revision)
@@ -31,7 +31,7 @@ if once ~= '' then
   local first = packed and cmsgpack.unpack(packed)
   if first and first.ends > now then
     if first.fingerprint ~= ARGV[6] then
-      return redis.error_reply('REUSED')
+      return redis.error_reply('REUSED idempotency key')
     end
     return {now, 'again', first.at, first.note, first.parts}
   end

@@ -5,7 +5,7 @@
 -- include: log
 local log = openLog(KEYS[1])
 if not log then
-  return redis.error_reply('GONE')
+  return redis.error_reply('GONE no such log')
 end
 local answer = {}
 for number = 0, log.partitions - 1 do

@@ -8,7 +8,7 @@
 -- include: logfacts
 local log = openLog(KEYS[1])
 if not log then
-  return redis.error_reply('GONE')
+  return redis.error_reply('GONE no such log')
 end
 local number, offset, room = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[4])
 if number >= log.partitions then

@@ -6,7 +6,7 @@
 -- include: logfacts
 local log = openLog(KEYS[1])
 if not log then
-  return redis.error_reply('GONE')
+  return redis.error_reply('GONE no such log')
 end
 local number, at, f = tonumber(ARGV[1]), tonumber(ARGV[2]), KEYS[2]
 if number >= log.partitions then

@@ -8,7 +8,7 @@
 local c = KEYS[1]
 local log = openLog(c)
 if not log then
-  return redis.error_reply('GONE')
+  return redis.error_reply('GONE no such log')
 end
 local now = queueTime(log.now)
 redis.call('HSET', c, 'now', now)

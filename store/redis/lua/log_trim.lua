@@ -5,7 +5,7 @@
 -- include: logretention
 local log = openLog(KEYS[1])
 if not log then
-  return redis.error_reply('GONE')
+  return redis.error_reply('GONE no such log')
 end
 local number, offset = tonumber(ARGV[1]), tonumber(ARGV[2])
 if number >= log.partitions then

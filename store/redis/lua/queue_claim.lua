@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- Leases ready messages in the order of the queue.
 -- KEYS: those of the queue. ARGV: as for every queue, then
 --   5  how many at most, 6 bound of the sum of their sizes, 7 how long the lease lasts (ms), 8 consumer

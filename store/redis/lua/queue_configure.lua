@@ -1,8 +1,9 @@
-#!lua
+#!lua flags=allow-oom
 -- Creates a queue or replaces its settings, unless the revision is not above the present one.
 -- KEYS: those of the queue. ARGV: as for every queue, with an empty revision, then
 --   5    the new revision
---   6…   names and values of the settings that are not 0
+--   6    1 to create the queue if there is none
+--   7…   names and values of the settings that are not 0
 -- Returns {now, 1}.
 -- include: queue_relay
 
@@ -11,7 +12,7 @@ local function above(a, b) return #a > #b or #a == #b and a > b end
 
 local function new_settings()
   local s = {}
-  for i = 6, #ARGV, 2 do
+  for i = 7, #ARGV, 2 do
     s[ARGV[i]] = tonumber(ARGV[i + 1])
   end
   return cmsgpack.pack(s)
@@ -53,7 +54,7 @@ local function replace(was)
   redis.call('SPUBLISH', key.news, 'c' .. ARGV[3])
 end
 
-if redis.call('EXISTS', key.counters) == 0 then
+if ARGV[6] == '1' and redis.call('EXISTS', key.counters) == 0 then
   create()
 else
   local early = begin() -- what ended before now ended under the old settings

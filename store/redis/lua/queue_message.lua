@@ -19,24 +19,39 @@ local function pack_touched(m)
   })
 end
 
+-- A message is a table of these fields, of which the last four are there only when they are not as here. Sixteen fields make
+-- a table half as large as more do.
+--   seq, id (the same as 16 digits), state
+--   due        end of the delay or lease
+--   since      when its last lease began
+--   token      of its last delivery; 0 if there was none
+--   avail      tick of first availability; 0 while it never was
+--   entered    deliveries since it came to the queue
+--   consumer   who holds it, or held it last
+--   size, group, priority, expires
+--   from       where it was first sent, if it was moved here
+--   stored     it has a record
+--   facts      of a fresh one, see facts_of
+local RARE = {
+  __index = {
+    reason = '', -- why it was last given back
+    visited = 0, -- 1 if some of its deliveries ended
+    was = 0, -- the state it was in before it was moving
+    extended = 0, -- 1 if its last lease was given another end
+  },
+}
+
 local function unpack_touched(seq, packed)
   local f = cmsgpack.unpack(packed)
-  return {
-    seq = seq, id = digits(seq), state = f[1],
-    due = f[2], -- end of the delay or lease
-    since = f[3], -- when its last lease began
-    token = f[4], -- of its last delivery; 0 if there was none
-    avail = f[5], -- tick of first availability; 0 while it never was
-    entered = f[6], -- deliveries since it came to the queue
-    consumer = f[7], -- who holds it, or held it last
-    reason = f[8], -- why it was last given back
-    visited = f[9], -- 1 if some of its deliveries ended
-    size = f[10], group = f[11], priority = f[12], expires = f[13],
-    from = f[14], -- where it was first sent, if it was moved here
-    was = f[15], -- the state it was in before it was moving
-    extended = f[16], -- 1 if its last lease was given another end
-    stored = true,
-  }
+  local m = setmetatable({
+    seq = seq, id = digits(seq), state = f[1], due = f[2], since = f[3], token = f[4], avail = f[5], entered = f[6],
+    consumer = f[7], size = f[10], group = f[11], priority = f[12], expires = f[13], from = f[14], stored = true,
+  }, RARE)
+  if f[8] ~= '' then m.reason = f[8] end
+  if f[9] ~= 0 then m.visited = f[9] end
+  if f[15] ~= 0 then m.was = f[15] end
+  if f[16] ~= 0 then m.extended = f[16] end
+  return m
 end
 
 -- Messages that stay long are kept apart from the stream, see make_dense: those with the lowest sequences.
@@ -94,11 +109,10 @@ local function facts_of(entry) return cmsgpack.unpack(entry[2][4]) end
 -- fresh is a message without a record, from what is stored of it.
 local function fresh(seq, entry)
   local f = facts_of(entry)
-  return {
-    seq = seq, id = digits(seq), state = READY, due = 0, since = 0, token = 0, avail = tick(f[2]), entered = 0, consumer = '', reason = '',
-    visited = 0, size = f[1], group = f[3], priority = f[4], expires = f[5], from = f[6], was = 0, extended = 0, stored = false,
-    facts = f,
-  }
+  return setmetatable({
+    seq = seq, id = digits(seq), state = READY, due = 0, since = 0, token = 0, avail = tick(f[2]), entered = 0, consumer = '',
+    size = f[1], group = f[3], priority = f[4], expires = f[5], from = f[6], stored = false, facts = f,
+  }, RARE)
 end
 
 -- find is a message in any state; nil if there is none.
@@ -332,26 +346,27 @@ local function lapse(m)
   set_dead(m)
 end
 
--- add appends a message under the next sequence, to be ready at a time.
-local function add(m, due, body, origin)
-  m.seq, m.due, m.since, m.token, m.entered, m.consumer, m.reason, m.visited, m.was, m.extended, m.stored =
-    counters.next, 0, 0, 0, 0, '', '', 0, 0, 0, false
-  m.id = digits(m.seq)
-  counters.next = m.seq + 1
-  counters.bytes = counters.bytes + m.size
-  local facts = cmsgpack.pack({ m.size, now, m.group, m.priority, m.expires, m.from, origin })
-  redis.call('XADD', key.messages, text(m.seq) .. '-1', 'body', body, 'facts', facts)
-  if m.from ~= '' then
-    redis.call('HSET', key.moved_in, m.from, text(m.seq))
+-- add appends a message under the next sequence, to be ready at a time. It returns the sequence.
+local function add(size, group, priority, expires, from, due, body, origin)
+  local seq = counters.next
+  counters.next, counters.bytes = seq + 1, counters.bytes + size
+  local facts = cmsgpack.pack({ size, now, group, priority, expires, from, origin })
+  redis.call('XADD', key.messages, text(seq) .. '-1', 'body', body, 'facts', facts)
+  if from ~= '' then
+    redis.call('HSET', key.moved_in, from, text(seq))
   end
-  messages[m.seq] = m
+  local m = setmetatable({
+    seq = seq, id = digits(seq), state = READY, due = 0, since = 0, token = 0, avail = 0, entered = 0, consumer = '',
+    size = size, group = group, priority = priority, expires = expires, from = from, stored = false,
+  }, RARE)
   if due > now then
-    m.avail = 0
+    messages[seq] = m
     become(m, DELAYED, due)
   else
-    m.state, m.avail = READY, tick(now)
+    m.avail = tick(now)
     enter(m)
   end
+  return seq
 end
 
 -- shown is what a receiver sees of a message: eleven values.

@@ -24,10 +24,7 @@ if tonumber(ARGV[6]) < now then
 end
 redis.call('ZADD', key.arrivals, ARGV[6], id)
 for i = 7, #ARGV, 7 do
-  add({
-    size = tonumber(ARGV[i + 1]), group = ARGV[i + 2], priority = tonumber(ARGV[i + 3]), expires = tonumber(ARGV[i + 4]),
-    from = ARGV[i + 5],
-  }, now, ARGV[i], ARGV[i + 6])
+  add(tonumber(ARGV[i + 1]), ARGV[i + 2], tonumber(ARGV[i + 3]), tonumber(ARGV[i + 4]), ARGV[i + 5], now, ARGV[i], ARGV[i + 6])
 end
 save()
 announce()

@@ -39,11 +39,9 @@ local function read_entries()
     local due = math.max(now + tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3]))
     local ttl = tonumber(ARGV[i + 7])
     list[#list + 1] = {
-      body = ARGV[i], due = due, in_order = ARGV[i + 4] == '1', dedup = ARGV[i + 8], displaces = ARGV[i + 9] == '1',
-      message = {
-        size = tonumber(ARGV[i + 1]), group = ARGV[i + 5], priority = tonumber(ARGV[i + 6]),
-        expires = ttl > 0 and now + ttl or 0, from = '',
-      },
+      body = ARGV[i], size = tonumber(ARGV[i + 1]), due = due, in_order = ARGV[i + 4] == '1', group = ARGV[i + 5],
+      priority = tonumber(ARGV[i + 6]), expires = ttl > 0 and now + ttl or 0, dedup = ARGV[i + 8],
+      displaces = ARGV[i + 9] == '1',
     }
   end
   return list
@@ -69,12 +67,12 @@ local function fits(e, messages, bytes)
     return true
   end
   local here = counters.ready + counters.delayed + counters.leased
-  return would_fit(here + messages + 1, counters.bytes - counters.dead_bytes + bytes + e.message.size)
+  return would_fit(here + messages + 1, counters.bytes - counters.dead_bytes + bytes + e.size)
 end
 
 -- may_displace says whether an entry fits if all gives way but what is leased.
 local function may_displace(e)
-  return would_fit(counters.leased + 1, counters.leased_bytes + e.message.size)
+  return would_fit(counters.leased + 1, counters.leased_bytes + e.size)
 end
 
 local function displaces(e) return settings.overflow == DROP_OLDEST or e.displaces end
@@ -101,19 +99,19 @@ local function make_room(e)
 end
 
 local function accept(e)
-  local m, due = e.message, e.due
+  local due = e.due
   if e.in_order and settings.mode == FIFO then
-    local g = join(m.group)
+    local g = join(e.group)
     due = math.max(due, g.in_order)
     g.in_order = due
-    note_group(m.group)
+    note_group(e.group)
   end
-  add(m, due, e.body, '')
+  local seq = add(e.size, e.group, e.priority, e.expires, '', due, e.body, '')
   if e.dedup ~= '' and settings.dedup_window > 0 then
-    redis.call('HSET', key.known, 'd' .. e.dedup, text(m.seq))
+    redis.call('HSET', key.known, 'd' .. e.dedup, text(seq))
     redis.call('ZADD', key.known_ends, now + settings.dedup_window, 'd' .. e.dedup)
   end
-  return m.seq
+  return seq
 end
 
 -- refuses says whether some entry would not be accepted.
@@ -131,7 +129,7 @@ local function refuses(list)
       if e.dedup ~= '' and settings.dedup_window > 0 then
         seen[e.dedup] = true
       end
-      messages, bytes = messages + 1, bytes + e.message.size
+      messages, bytes = messages + 1, bytes + e.size
     end
   end
   return false
