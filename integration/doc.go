@@ -8,6 +8,8 @@
 //	DABBA_TORTURE  when not empty, makes the long versions of the tests run
 //	DABBA_BINARY   tests this binary instead of building one
 //
+// Tests on Redis need the program redis-server: see package redistest.
+//
 // Tests that need a program or a right the machine may lack (curl, Python 3, mounting) are skipped without it, but fail
 // when CI is set.
 //

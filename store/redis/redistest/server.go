@@ -2,12 +2,14 @@ package redistest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -94,7 +96,11 @@ func (s *Server) await() error {
 	o.ContextTimeoutEnabled = true
 	c := redis.NewClient(o)
 	defer c.Close() //nolint:errcheck // only asked
-	return c.Ping(ctx).Err()
+	err = c.Ping(ctx).Err()
+	if answer := redis.Error(nil); errors.As(err, &answer) && !strings.HasPrefix(answer.Error(), "LOADING") {
+		return nil // it wants a password
+	}
+	return err
 }
 
 // Kill ends the process at once, as a crash does. Its files stay.
