@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"path"
 	"strconv"
@@ -25,8 +26,8 @@ const includeMark = "-- include: "
 // script is one that Redis can run.
 type script struct {
 	name, text, sum string
-	// reads says that it changes nothing.
-	reads bool
+	// reads says that it changes nothing, repeats that it does no harm to run it twice.
+	reads, repeats bool
 }
 
 // newScript puts a script together. It panics if it cannot, since scripts are part of the program.
@@ -37,6 +38,13 @@ func newScript(name string) *script {
 	}
 	text := head + "\n" + expand(body, map[string]bool{})
 	return &script{name: name, text: text, sum: redis.NewScript(text).Hash(), reads: strings.Contains(head, "no-writes")}
+}
+
+// newRepeatable is a script that changes nothing more when it is run again.
+func newRepeatable(name string) *script {
+	sc := newScript(name)
+	sc.repeats = true
+	return sc
 }
 
 func source(name string) string {
@@ -74,9 +82,9 @@ func (s *Store) call(ctx context.Context, sc *script, keys []string, args ...any
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	got, written, err := s.eval(ctx, "evalsha", sc.sum, keys, args)
-	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
-		got, written, err = s.eval(ctx, "eval", sc.text, keys, args)
+	got, written, err := s.run(ctx, sc, keys, args)
+	if lost(err, written) && (sc.reads || sc.repeats) && ctx.Err() == nil {
+		got, _, err = s.run(ctx, sc, keys, args)
 	}
 	if err != nil {
 		return nil, fault(err, written && !sc.reads)
@@ -86,6 +94,21 @@ func (s *Store) call(ctx context.Context, sc *script, keys []string, args ...any
 		list = []any{got}
 	}
 	return newReply(sc, list), nil
+}
+
+// lost says that the answer to what was written did not come.
+func lost(err error, written bool) bool {
+	answer := redis.Error(nil)
+	return err != nil && written && !errors.As(err, &answer)
+}
+
+// run runs a script by its sum, or by its text if the server does not know it.
+func (s *Store) run(ctx context.Context, sc *script, keys []string, args []any) (any, bool, error) {
+	got, written, err := s.eval(ctx, "evalsha", sc.sum, keys, args)
+	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
+		return s.eval(ctx, "eval", sc.text, keys, args)
+	}
+	return got, written, err
 }
 
 // timed runs a script whose first two arguments are the time, see lua/clock.lua, and which returns queue time first.
