@@ -36,7 +36,9 @@ func newScript(name string) *script {
 	if !strings.HasPrefix(head, "#!lua") {
 		panic(fmt.Sprintf("redis: script %s begins with %q, not with #!lua", name, head))
 	}
-	text := head + "\n" + expand(body, map[string]bool{})
+	seen := make(map[string]bool)
+	text := head + "\n" + expand(body, seen)
+	text += strings.Repeat(closing, len(seen))
 	return &script{name: name, text: text, sum: redis.NewScript(text).Hash(), reads: strings.Contains(head, "no-writes")}
 }
 
@@ -55,6 +57,13 @@ func source(name string) string {
 	return string(b)
 }
 
+// What comes after a chunk is a function inside it. To make a closure, Lua walks through all variables of the function
+// around it that others hold already: with a hundred of them in one function a script took 50 microseconds to begin.
+const (
+	opening = "return (function()\n"
+	closing = "end)()\n"
+)
+
 // expand replaces the lines that include chunks.
 func expand(text string, seen map[string]bool) string {
 	var b strings.Builder
@@ -67,6 +76,7 @@ func expand(text string, seen map[string]bool) string {
 		if !seen[name] {
 			seen[name] = true
 			b.WriteString(expand(source(name), seen))
+			b.WriteString(opening)
 		}
 	}
 	return b.String()
