@@ -223,8 +223,18 @@ func (e *Engine) reload(ctx context.Context, ref Ref, refused *setup) (*queue, *
 	if refused != nil && refused.revision == r.revision && e.shared() {
 		return e.reopen(ctx, ref, r, refused)
 	}
-	q := e.install(ref, *r)
-	if err := e.apply(ctx, q); err != nil {
+	return e.arrange(ctx, e.install(ref, *r))
+}
+
+// arrange brings the store in line with what was just read of a queue. Another node may have deleted it since. The caller
+// has the name's turn.
+func (e *Engine) arrange(ctx context.Context, q *queue) (*queue, *setup, error) {
+	err := e.apply(ctx, q)
+	if errors.Is(err, store.ErrGone) {
+		e.uninstall(q)
+		return nil, nil, notFound(q.ref)
+	}
+	if err != nil {
 		return nil, nil, fromStore(err)
 	}
 	return q, q.setup.Load(), nil
@@ -253,8 +263,5 @@ func (e *Engine) reopen(ctx context.Context, ref Ref, r *record, refused *setup)
 	if r.revision == refused.revision {
 		q.fenced.Store(int64(min(since, now)))
 	}
-	if err := e.apply(ctx, q); err != nil {
-		return nil, nil, fromStore(err)
-	}
-	return q, q.setup.Load(), nil
+	return e.arrange(ctx, q)
 }

@@ -146,11 +146,11 @@ func fromStore(err error) *Error {
 	switch {
 	case errors.Is(err, store.ErrUnknown):
 		e.Outcome = Unknown
-		e.Detail = "The store failed while writing; the server must be restarted. Repeat with the same idempotency key."
+		e.Detail = "It is not known whether this was done, since what keeps the messages failed meanwhile. Repeat it, with the same idempotency key if it has one."
 	case errors.Is(err, store.ErrFull):
 		e.Code = CodeStorageFull
 		e.RetryAfter = 5 * time.Second
-		e.Detail = "The disk is full; free space or consume messages, then repeat."
+		e.Detail = "There is no room for more; free space on the disk, or in the memory of Redis, or consume messages, then repeat."
 	case errors.Is(err, store.ErrTooLarge):
 		e.Code, e.RetryAfter = CodeTooLarge, 0
 		e.Detail = "The request is more than can be stored at once; send fewer or smaller messages."

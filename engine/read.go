@@ -167,16 +167,21 @@ func (r *reading) wait(ctx context.Context) error {
 	l := r.setup.lines[r.req.Partition]
 	w := &waiter{verdict: make(chan verdict, 1)}
 	until := e.clock.in(r.req.Wait)
+	var away error // why the last fetch could not be made
 	for len(r.got.Records) == 0 {
-		v, err := e.waitIn(ctx, l, w, r.seen, until)
+		next := until
+		if away != nil {
+			next = min(until, e.clock.in(awayRetry))
+		}
+		v, err := e.waitIn(ctx, l, w, r.seen, next)
 		if err != nil {
 			return fromStore(fmt.Errorf("wait for records of topic %s: %w", r.ref, err))
 		}
-		if v == dismissed {
-			return nil
+		if v == dismissed && (next == until || e.draining.Load()) {
+			return away
 		}
-		if err := r.fetch(ctx); err != nil {
-			return err
+		if away = r.fetch(ctx); away != nil && !isAway(away) {
+			return away
 		}
 	}
 	return nil

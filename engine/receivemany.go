@@ -211,16 +211,42 @@ func (ts *tries) await(ctx context.Context) error {
 	ts.engine.clock.soonest(timeout, until)
 	defer ts.engine.clock.off(timeout)
 	defer ts.leave()
+	var away error // why the last claim could not be made
 	for again := false; ts.empty(); again = true {
 		v, err := ts.waitOnce(ctx, expired, again)
-		if err != nil || v == dismissed {
+		if err != nil {
 			return err
 		}
-		if err := ts.claim(ctx); err != nil {
-			return err
+		if v == dismissed {
+			return away
+		}
+		if away = ts.claim(ctx); away != nil && !isAway(away) {
+			return away
+		}
+		if away != nil {
+			ts.putOff()
 		}
 	}
 	return nil
+}
+
+// awayRetry is when a receive that waits tries again after the store could not be reached.
+const awayRetry = time.Second
+
+// isAway says that the store could not be reached and nothing was changed. A receive that waits outlasts that: the store
+// announces everything once it is back, and until then there is nothing to be had elsewhere.
+func isAway(err error) bool {
+	return errors.Is(err, store.ErrUnavailable) && ErrorOf(err).Outcome == NotApplied
+}
+
+// putOff has the receive wait on after a claim that could not be made.
+func (ts *tries) putOff() {
+	for _, t := range ts.all {
+		t.got = store.ClaimResult{}
+		t.seen = t.queue.line.seen()
+		t.due = ts.engine.clock.in(awayRetry)
+		t.spot.woken = false // nobody else would have more luck
+	}
 }
 
 func (ts *tries) empty() bool {

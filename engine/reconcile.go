@@ -25,7 +25,8 @@ func (e *Engine) reconcile(ctx context.Context) error {
 			return err
 		}
 		delete(orphans, r.id)
-		return e.apply(ctx, e.install(ref, r))
+		_, _, err = e.arrange(ctx, e.install(ref, r))
+		return unlessGone(err) // another node has deleted it since
 	})
 	if err != nil {
 		return err

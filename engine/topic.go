@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"sync"
@@ -162,8 +163,17 @@ func (e *Engine) reloadTopic(ctx context.Context, ref Ref, refused *topicSetup) 
 		}
 		return nil, nil, noTopic(ref)
 	}
-	t := e.installTopic(ref, *r)
-	if err := e.applyTopic(ctx, t); err != nil {
+	return e.arrangeTopic(ctx, e.installTopic(ref, *r))
+}
+
+// arrangeTopic is arrange for a topic.
+func (e *Engine) arrangeTopic(ctx context.Context, t *topic) (*topic, *topicSetup, error) {
+	err := e.applyTopic(ctx, t)
+	if errors.Is(err, store.ErrGone) {
+		e.uninstallTopic(t)
+		return nil, nil, noTopic(t.ref)
+	}
+	if err != nil {
 		return nil, nil, fromStore(err)
 	}
 	return t, t.setup.Load(), nil

@@ -24,7 +24,8 @@ func (e *Engine) reconcileTopics(ctx context.Context) error {
 			return err
 		}
 		delete(orphans, r.id)
-		return e.applyTopic(ctx, e.installTopic(ref, r))
+		_, _, err = e.arrangeTopic(ctx, e.installTopic(ref, r))
+		return unlessGone(err) // another node has deleted it since
 	})
 	if err != nil {
 		return err

@@ -23,7 +23,8 @@ var (
 	ErrTooLarge = errors.New("too large for one record")
 	// ErrFull: no room; nothing was changed; retry after space was freed.
 	ErrFull = errors.New("storage is full")
-	// ErrUnknown: the outcome is unknown, since the store failed while writing. Only a restart helps.
+	// ErrUnknown: the outcome is unknown, since the store failed while writing. A store that keeps its files itself serves
+	// no more until it is opened again; one that is reached over a network goes on when it can be reached again.
 	ErrUnknown = errors.New("outcome unknown: the store failed while writing")
 	// ErrUnavailable: what keeps the data cannot be reached or serves nobody now; nothing was changed; retry later.
 	ErrUnavailable = errors.New("storage is unavailable")

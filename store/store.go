@@ -63,7 +63,8 @@ type Queues interface {
 // QueueAdmin is the rare side of queues.
 type QueueAdmin interface {
 	// Configure creates the queue or replaces its settings. Durable on return. A revision not above the present one
-	// changes nothing and returns nil, so that it may be repeated.
+	// changes nothing and returns nil, so that it may be repeated. Where several processes share a backend one may be late
+	// with it: a generation that was dropped lately is [ErrGone] there.
 	Configure(ctx context.Context, q QueueID, s Settings) error
 
 	// Drop removes the queue with its messages; for ever, since generations are never used again. Durable on return.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -31,6 +32,7 @@ type benchOptions struct {
 	fifo        bool
 	groups      int
 	parent      string
+	store       string
 	json        bool
 	serveEmpty  bool
 }
@@ -50,6 +52,7 @@ the rounds.`,
 		Example: `  dabba bench
   dabba bench --depth 1000000
   dabba bench --fifo
+  dabba bench --store redis://127.0.0.1:6379/0
   dabba bench --url http://queue.example:8080 --duration 10s --json`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -84,6 +87,7 @@ the rounds.`,
 	f.BoolVar(&o.fifo, "fifo", false, "also measure a FIFO queue, beside the standard queue of the same round; with --depth compare depths of FIFO queues")
 	f.IntVar(&o.groups, "groups", 10_000, "groups that the messages of a FIFO queue are spread over")
 	f.StringVar(&o.parent, "dir", "", "`folder` to make the started server's data folder in (default: the system's for temporary files)")
+	f.StringVar(&o.store, "store", "", "where the started server keeps its messages: as for serve; on Redis under a prefix of its own, which is removed in the end")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	f.BoolVar(&o.serveEmpty, "serve-empty", false, "be the empty handler until standard input ends")
 	if err := f.MarkHidden("serve-empty"); err != nil {
@@ -104,6 +108,8 @@ func (o *benchOptions) check(c *client) error {
 		return usagef("--rounds is at least 1, not %d", o.rounds)
 	case o.groups < 1 || o.groups > maxGroups:
 		return usagef("--groups is from 1 to %d, not %d", maxGroups, o.groups)
+	case o.store != "" && !slices.Contains([]string{"segment", "memory"}, o.store) && !(&serveOptions{store: o.store}).onRedis():
+		return usagef("--store is segment, memory or the address of a Redis server (redis://host:6379/0), not %q", redact(o.store))
 	case o.depth < 0:
 		return usagef("--depth is a number of messages, not %d", o.depth)
 	case strings.HasPrefix(c.base, "https:"):
@@ -137,7 +143,7 @@ func (o *benchOptions) run(ctx context.Context, p program, c *client, given bool
 	defer handler.stop()
 	server := &benchServer{base: c.base}
 	if !given {
-		if server, err = startServer(ctx, p, o.parent); err != nil {
+		if server, err = startServer(ctx, p, o.parent, o.store); err != nil {
 			return err
 		}
 		defer server.stop()

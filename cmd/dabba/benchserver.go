@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dabba-mq/dabba/store/redis"
 )
 
 const (
@@ -34,20 +37,57 @@ type benchServer struct {
 	cmd   *exec.Cmd
 	input io.Closer
 	data  string
+	// erase removes what it has kept elsewhere; nil if it has not.
+	erase func() error
+	said  io.Writer
 }
 
-// startServer starts this program's serve on a new data folder.
-func startServer(ctx context.Context, p program, parent string) (*benchServer, error) {
+// startServer starts this program's serve on a new data folder, or on a store that is empty, too.
+func startServer(ctx context.Context, p program, parent, store string) (*benchServer, error) {
 	dir, err := os.MkdirTemp(parent, "dabba-bench-")
 	if err != nil {
 		return nil, fmt.Errorf("make a data folder: %w", err)
 	}
-	s, err := start(ctx, p, "serve", "--addr", "127.0.0.1:0", "--data", filepath.Join(dir, "data"), "--log-level", "warn", "--until-input-ends")
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start a server: %w", err), os.RemoveAll(dir))
+	args := []string{"serve", "--addr", "127.0.0.1:0", "--data", filepath.Join(dir, "data"), "--log-level", "warn", "--until-input-ends"}
+	erase := func() error { return nil }
+	switch {
+	case (&serveOptions{store: store}).onRedis():
+		if store, erase, err = ownPrefix(ctx, store); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(dir))
+		}
+		args = append(args, "--store", store)
+	case store != "":
+		args = append(args, "--store", store)
 	}
-	s.data = dir
+	s, err := start(ctx, p, args...)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start a server: %w", err), os.RemoveAll(dir), erase())
+	}
+	s.data, s.erase, s.said = dir, erase, p.errOut
 	return s, nil
+}
+
+// ownPrefix is the address of a Redis server with a prefix that nothing has, and what removes all under it again.
+func ownPrefix(ctx context.Context, address string) (own string, erase func() error, err error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", nil, usagef("--store is an address like redis://127.0.0.1:6379/0")
+	}
+	query := u.Query()
+	query.Set("prefix", "dabba-bench-"+rand.Text()[:8]+":")
+	u.RawQuery = query.Encode()
+	o, err := redisOptions(u.String())
+	if err != nil {
+		return "", nil, err
+	}
+	return u.String(), func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+		defer cancel()
+		if err := redis.Erase(ctx, o); err != nil {
+			return fmt.Errorf("remove the keys %s* from Redis: %w", o.Prefix, err)
+		}
+		return nil
+	}, nil
 }
 
 // startEmpty starts the handler that everything is compared with.
@@ -130,6 +170,11 @@ func (s *benchServer) stop() {
 	kill.Stop()
 	if s.data != "" {
 		_ = os.RemoveAll(s.data)
+	}
+	if s.erase != nil {
+		if err := s.erase(); err != nil {
+			fmt.Fprintf(s.said, "dabba: %v\n", err)
+		}
 	}
 }
 

@@ -25,6 +25,9 @@ func openStore(ctx context.Context, o serveOptions, log *slog.Logger, m *metrics
 	if o.store == "memory" {
 		return memory.New(memory.Options{Now: time.Now}), nil
 	}
+	if o.onRedis() {
+		return openRedis(ctx, o.store, log)
+	}
 	s, err := segment.Open(ctx, segment.Options{
 		Dir:        o.data,
 		Now:        time.Now,

@@ -67,7 +67,10 @@ func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, ope
 		return err
 	}
 	defer func() { keep(s.Close()) }()
-	e, err := engine.Open(ctx, s, engine.Options{Now: time.Now, Rand: rand.Reader, Events: handlers.Audit(log, count.Events())})
+	e, err := engine.Open(ctx, s, engine.Options{
+		Now: time.Now, Rand: rand.Reader, Events: handlers.Audit(log, count.Events()),
+		Node: nodeName(o, func() string { return rand.Text()[:8] }),
+	})
 	if err != nil {
 		return fmt.Errorf("start: %w", err)
 	}

@@ -40,6 +40,7 @@ var nodeTests = map[string]func(*cluster){
 	"BlockedSendIsWokenByTheOtherNode":       blockedSendIsWokenByTheOtherNode,
 	"ChangesAreSeenAtOnce":                   changesAreSeenAtOnce,
 	"TopicsAreSeenAtOnce":                    topicsAreSeenAtOnce,
+	"WaitersOutliveAnOutage":                 waitersOutliveAnOutage,
 	"ReceiptsHoldOnAllNodes":                 receiptsHoldOnAllNodes,
 	"LostNodesQueuesAreLookedAfter":          lostNodesQueuesAreLookedAfter,
 	"LostNodesTimersAreTakenOver":            lostNodesTimersAreTakenOver,
@@ -149,6 +150,13 @@ func (c *cable) Move(ctx context.Context, p store.MoveParams) (store.MoveResult,
 		return store.MoveResult{}, err
 	}
 	return c.Store.Move(ctx, p)
+}
+
+func (c *cable) Fetch(ctx context.Context, p store.FetchParams) (store.FetchResult, error) {
+	if err := c.torn(); err != nil {
+		return store.FetchResult{}, err
+	}
+	return c.Store.Fetch(ctx, p)
 }
 
 func (c *cable) Sweep(ctx context.Context, q store.QueueID) (store.SweepResult, error) {
@@ -350,6 +358,41 @@ func topicsAreSeenAtOnce(c *cluster) {
 		Records: []engine.Record{{Value: make([]byte, 3<<19)}},
 	}); err != nil {
 		c.Errorf("produce what the other node has just allowed: %v", err)
+	}
+}
+
+// waitersOutliveAnOutage cuts a node off while receives and a read wait there.
+func waitersOutliveAnOutage(c *cluster) {
+	a, b := c.two()
+	a.put(ref)
+	if _, _, err := a.engine.PutTopic(a.Context(), ref, engine.DefaultTopicConfig(), engine.Condition{}); err != nil {
+		c.Fatal(err)
+	}
+	a.put(named("other"))
+	first, second, short := b.wait(ref, time.Minute), b.wait(ref, time.Minute), b.wait(named("other"), 2*time.Second)
+	read := make(chan int)
+	go func() {
+		got, err := b.engine.Read(b.Context(), ref, engine.ReadRequest{Wait: time.Minute, Start: engine.Start{Kind: engine.AtEarliest}})
+		if err != nil {
+			b.Errorf("a read that waits: %v", err)
+		}
+		read <- len(got.Records)
+	}()
+	synctest.Wait()
+	b.cable.cut.Store(true)
+	a.send(ref, "m", "m")
+	a.send(named("other"), "m")
+	if _, err := a.engine.Produce(a.Context(), ref, engine.ProduceRequest{Records: []engine.Record{{}}}); err != nil {
+		c.Fatal(err)
+	}
+	<-short.done
+	b.wantCode(short.err, engine.CodeUnavailable)
+	a.advance(500 * time.Millisecond)
+	b.cable.cut.Store(false)
+	first.want(3*time.Second, "m")
+	second.want(3*time.Second, "m")
+	if n := <-read; n != 1 {
+		c.Errorf("a read that waited through an outage got %d records, want 1", n)
 	}
 }
 

@@ -100,7 +100,7 @@ func (w *world) open(prefix string, now func() time.Time) (*outside, error) {
 	var err error
 	s.tick()
 	w.do(func() {
-		s.store, err = redis.Open(w.ctx, redis.Options{URL: w.url, Prefix: prefix, Now: s.instant})
+		s.store, err = redis.Open(w.ctx, redis.Options{URL: w.url, Prefix: prefix, Now: s.instant, Silence: time.Minute})
 	})
 	return s, err
 }

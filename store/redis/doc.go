@@ -26,7 +26,8 @@
 //
 // The letters of a queue are these; only keys that hold something exist:
 //
-//	c  hash           counters and settings, see below. The queue exists if this key does.
+//	c  hash           counters and settings, see below. The queue exists if it has settings. For an hour after it was dropped
+//	                  there is the field dropped instead.
 //	s  stream         the messages. The id of an entry is <sequence>-1, its fields are body and facts: what does not change of
 //	                  it (facts_of in lua/queue_message.lua), with where a moved message was first sent
 //	                  ("<generation>:<sequence>") and what else is known of its past (encodeOrigin)
@@ -85,7 +86,7 @@
 //
 // The names of a log are these:
 //
-//	c     hash        revision, partitions, age and bytes of retention (milliseconds, 0 for none), now (as above), and
+//	c     hash        (for an hour after the log was dropped only the field dropped) revision, partitions, age and bytes of retention (milliseconds, 0 for none), now (as above), and
 //	                  p<number> for each partition that had a record: first, next, gone, total, call and kept, see
 //	                  lua/log.lua
 //	<n>s  stream      the records of partition n. The id of an entry is <offset>-1. Fields, always in this order: size, time

@@ -19,6 +19,7 @@ func (s *Store) ConfigureLog(ctx context.Context, id store.LogID, c store.LogSet
 	if err == nil {
 		_, _, err = s.timed(ctx, logConfigure, s.logKeys(id, []string{"c"}),
 			decimal(c.Revision), max(c.Partitions, 1), millis(c.RetentionAge), c.RetentionBytes)
+		err = s.unlessDropped(ctx, 'l', uint64(id), err)
 	}
 	if err != nil {
 		return fmt.Errorf("configure log %d: %w", id, err)

@@ -25,7 +25,7 @@ func (s *Store) Configure(ctx context.Context, id store.QueueID, settings store.
 func (s *Store) configure(ctx context.Context, id store.QueueID, settings store.Settings, create bool) error {
 	args := append([]any{decimal(settings.Revision), flag(create)}, settingArgs(settings)...)
 	_, _, err := s.queue(ctx, queueConfigure, queueCall{id: id}, args...)
-	return err
+	return s.unlessDropped(ctx, 'q', uint64(id), err)
 }
 
 // settingArgs are the names and values of the settings that are not 0, as the scripts know them.

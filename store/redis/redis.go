@@ -30,6 +30,9 @@ type Options struct {
 	Prefix string
 	// Now, if set, is the time instead of that of the server's clock.
 	Now func() time.Time
+	// Silence is after how long without a word from the server calls fail at once instead of waiting for it; those that wait
+	// already are given up after three times as long. 0 is one second.
+	Silence time.Duration
 	// Warning, if set, is called with a sentence for a person: a server that keeps less than it could. It may not block.
 	Warning func(string)
 }
@@ -39,6 +42,7 @@ type Options struct {
 type Store struct {
 	o      Options
 	client *redis.Client
+	pulse  *pulse
 	info   store.Info
 	// seen is the latest queue time that was answered, in milliseconds.
 	seen atomic.Int64
@@ -76,12 +80,22 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	co.ContextTimeoutEnabled = true
 	co.DisableIdentity = true
 	co.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	s := &Store{o: o, client: redis.NewClient(co)}
+	s := &Store{o: o, pulse: newPulse(cmp.Or(o.Silence, defaultSilence))}
+	asking := *co
+	asking.PoolSize, asking.MinIdleConns = 1, 0
+	co.Dialer = s.pulse.dialer(redis.NewDialer(co))
+	s.client = redis.NewClient(co)
+	s.client.AddHook(s.pulse)
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	if err := s.check(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store at %s: %w", co.Addr, err), s.Close())
 	}
 	s.work.Go(s.lookAfterMoves)
+	s.work.Go(func() {
+		client := redis.NewClient(&asking)
+		defer client.Close() //nolint:errcheck // nothing is sent over it
+		s.pulse.watch(s.life, client)
+	})
 	return s, nil
 }
 

@@ -2,10 +2,13 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/dabba-mq/dabba/store"
 )
 
 // A registry is the sorted set of all generations of a kind, as 20 decimal digits each. It is in another slot than
@@ -22,12 +25,21 @@ func (s *Store) enroll(ctx context.Context, kind byte, id uint64) error {
 	})
 }
 
+// unlessDropped strikes a generation off again that was enrolled to be configured and turned out to be dropped.
+func (s *Store) unlessDropped(ctx context.Context, kind byte, id uint64, err error) error {
+	if errors.Is(err, store.ErrGone) {
+		return errors.Join(err, s.strike(ctx, kind, id))
+	}
+	return err
+}
+
 // strike takes a generation out.
 func (s *Store) strike(ctx context.Context, kind byte, id uint64) error {
 	return s.do(ctx, func(c redis.Cmdable) error { return c.ZRem(ctx, s.registry(kind), digits(id)).Err() })
 }
 
-// enrolled lists the generations after one that exist, in rising order: those of which the key with this name does.
+// enrolled lists the generations after one that exist, in rising order: those of which the hash with this name has a
+// revision.
 func (s *Store) enrolled(ctx context.Context, kind byte, after uint64, limit int, name string) ([]uint64, error) {
 	var ids []uint64
 	for len(ids) < limit {
@@ -64,18 +76,18 @@ func (s *Store) page(ctx context.Context, kind byte, after uint64, limit int, na
 			return err
 		}
 		ids := make([]uint64, len(names))
-		there := make([]*redis.IntCmd, len(names))
+		there := make([]*redis.BoolCmd, len(names))
 		_, err = c.Pipelined(ctx, func(c redis.Pipeliner) error {
 			for i := range names {
 				if ids[i], err = strconv.ParseUint(names[i], 10, 64); err != nil {
 					return err
 				}
-				there[i] = c.Exists(ctx, s.keys(kind, ids[i], name)...)
+				there[i] = c.HExists(ctx, s.keys(kind, ids[i], name)[0], "revision")
 			}
 			return nil
 		})
 		for i := range ids {
-			if err == nil && there[i].Val() == 1 {
+			if err == nil && there[i].Val() {
 				p.exist = append(p.exist, ids[i])
 			}
 		}

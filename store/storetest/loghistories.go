@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,7 @@ type logHistory struct {
 
 	logs     []store.LogID
 	created  store.LogID
+	dropped  []store.LogID
 	settings map[store.LogID]store.LogSettings
 	sent     uint64
 	story    []string
@@ -123,6 +125,7 @@ func (w *logHistory) step(h Harness) {
 	case n < 96:
 		w.configure(id)
 	case n < 97:
+		w.dropped = append(w.dropped, id)
 		w.both(fmt.Sprintf("DropLog(%x)", uint64(id)), func(s store.Store) (any, error) { return nil, s.DropLog(w.Context(), id) })
 	case h.Reopen != nil:
 		w.stores[0] = h.Reopen(w.T, w.stores[0])
@@ -164,6 +167,9 @@ func (w *logHistory) create() {
 }
 
 func (w *logHistory) configure(id store.LogID) {
+	if slices.Contains(w.dropped, id) {
+		return // generations are never used again
+	}
 	s := w.settings[id]
 	s.Revision++
 	s.Partitions += uint32(w.rng.IntN(2))

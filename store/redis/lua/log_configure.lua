@@ -4,6 +4,9 @@
 -- Returns the time.
 -- include: clock
 -- include: log
+if redis.call('HEXISTS', KEYS[1], 'dropped') == 1 then
+  return redis.error_reply('GONE the log was dropped')
+end
 local log = openLog(KEYS[1]) or {revision = 0, partitions = 1, now = 0}
 local now = queueTime(log.now)
 if tonumber(ARGV[3]) > tonumber(log.revision) then

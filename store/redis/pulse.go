@@ -1,0 +1,173 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// defaultSilence is [Options.Silence] if that is 0.
+	defaultSilence = time.Second
+	// cutAfter is after how many times that silence calls under way are given up.
+	cutAfter = 3
+	// pulses are looked at so many times in that silence.
+	pulseParts = 4
+)
+
+// errSilent is of calls that were not made, since the server does not answer.
+var errSilent = errors.New("the server does not answer")
+
+// pulse knows whether the server answers. One that does not refuse, but says nothing, would otherwise hold up every call
+// for as long as a busy one may take: while it is silent, calls are refused before they are sent, and those that were sent are
+// given up after a while. As soon as it answers everything goes on.
+type pulse struct {
+	silence time.Duration
+	// heard is when the server said something last, in nanoseconds since start.
+	start  time.Time
+	heard  atomic.Int64
+	silent atomic.Bool
+
+	mu    sync.Mutex
+	conns map[net.Conn]struct{} // that are open
+}
+
+func newPulse(silence time.Duration) *pulse {
+	return &pulse{silence: silence, start: time.Now(), conns: make(map[net.Conn]struct{})} //nolint:forbidigo // how long a process waits
+}
+
+func (p *pulse) hear() {
+	p.heard.Store(int64(time.Since(p.start)))
+	if p.silent.Load() {
+		p.silent.Store(false)
+	}
+}
+
+// quiet is for how long nothing was heard.
+func (p *pulse) quiet() time.Duration {
+	return time.Since(p.start) - time.Duration(p.heard.Load())
+}
+
+// watch asks the server now and then whether it is there, until ctx ends. client is for that alone.
+func (p *pulse) watch(ctx context.Context, client *redis.Client) {
+	tick := time.NewTicker(p.silence / pulseParts)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if !p.silent.Load() && p.quiet() < p.silence/2 {
+			continue // others have heard of it
+		}
+		p.ask(ctx, client)
+	}
+}
+
+func (p *pulse) ask(ctx context.Context, client *redis.Client) {
+	ctx, cancel := context.WithTimeout(ctx, p.silence)
+	defer cancel()
+	err := client.Ping(ctx).Err()
+	if answer := redis.Error(nil); err == nil || errors.As(err, &answer) {
+		p.hear()
+		return
+	}
+	quiet := p.quiet()
+	if quiet >= p.silence {
+		p.silent.Store(true)
+	}
+	if quiet >= cutAfter*p.silence {
+		p.cut()
+	}
+}
+
+// cut gives up what is waited for on all connections.
+func (p *pulse) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		_ = c.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// dialer remembers the connections that dial makes.
+func (p *pulse) dialer(dial func(ctx context.Context, network, addr string) (net.Conn, error)) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		p.mu.Lock()
+		p.conns[c] = struct{}{}
+		p.mu.Unlock()
+		known := &knownConn{Conn: c, pulse: p}
+		if raw, ok := c.(syscall.Conn); ok { // through which the client finds out that the server has closed it
+			return struct {
+				*knownConn
+				syscall.Conn
+			}{known, raw}, nil
+		}
+		return known, nil
+	}
+}
+
+// knownConn is forgotten when it is closed.
+type knownConn struct {
+	net.Conn
+	pulse *pulse
+}
+
+func (c *knownConn) Close() error {
+	c.pulse.mu.Lock()
+	delete(c.pulse.conns, c.Conn)
+	c.pulse.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// DialHook implements [redis.Hook].
+func (p *pulse) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook implements [redis.Hook]: it refuses calls while the server is silent, and listens for its answers.
+func (p *pulse) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if p.silent.Load() {
+			err := fmt.Errorf("%w (for %v)", errSilent, p.quiet().Round(time.Millisecond))
+			cmd.SetErr(err)
+			return err
+		}
+		err := next(ctx, cmd)
+		p.note(err)
+		return err
+	}
+}
+
+// ProcessPipelineHook implements [redis.Hook].
+func (p *pulse) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if p.silent.Load() {
+			err := fmt.Errorf("%w (for %v)", errSilent, p.quiet().Round(time.Millisecond))
+			for _, cmd := range cmds {
+				cmd.SetErr(err)
+			}
+			return err
+		}
+		err := next(ctx, cmds)
+		p.note(err)
+		return err
+	}
+}
+
+// note hears an answer, which may be an error that the server gives.
+func (p *pulse) note(err error) {
+	if answer := redis.Error(nil); err == nil || errors.As(err, &answer) {
+		p.hear()
+	}
+}

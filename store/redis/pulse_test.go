@@ -1,0 +1,75 @@
+package redis
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/redis/redistest"
+)
+
+// TestSilence stops a server without closing its connections.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	own := redistest.Start(t)
+	s := open(t, Options{URL: own.URL, Silence: 200 * time.Millisecond})
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close() = %v, want nil", err)
+		}
+	})
+	ctx := t.Context()
+	if err := s.Configure(ctx, 1, store.Settings{Revision: 1}); err != nil {
+		t.Fatal(err)
+	}
+	own.Freeze(t)
+	// What was sent before that was noticed may have been done.
+	begun := time.Now()
+	_, err := s.Send(ctx, store.SendParams{Queue: 1, Revision: 1, Entries: []store.Entry{{Payload: []byte("m")}}})
+	if !errors.Is(err, store.ErrUnknown) || time.Since(begun) > 5*time.Second {
+		t.Errorf("Send to a server that stops = %v after %v, want ErrUnknown within about 600ms", err, time.Since(begun))
+	}
+	begun = time.Now()
+	for range 100 {
+		_, err := s.Send(ctx, store.SendParams{Queue: 1, Revision: 1, Entries: []store.Entry{{Payload: []byte("m")}}})
+		if !errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) {
+			t.Fatalf("Send to a server that is silent = %v, want ErrUnavailable", err)
+		}
+	}
+	if err := s.Ping(ctx); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("Ping of a server that is silent = %v, want ErrUnavailable", err)
+	}
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("101 calls of a server that is silent took %v, want next to nothing", took)
+	}
+	own.Thaw(t)
+	for s.Ping(ctx) != nil {
+		if time.Since(begun) > 20*time.Second {
+			t.Fatal("the store does not notice that the server answers again")
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	if _, err := s.Send(ctx, store.SendParams{Queue: 1, Revision: 1, Entries: []store.Entry{{Payload: []byte("n")}}}); err != nil {
+		t.Errorf("Send to a server that is back = %v, want nil", err)
+	}
+
+	// And when its process ends.
+	own.Kill()
+	for range 2 { // the first may find out by a broken connection
+		_, err = s.Send(ctx, store.SendParams{Queue: 1, Revision: 1, Entries: []store.Entry{{Payload: []byte("o")}}})
+	}
+	if !errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) {
+		t.Errorf("Send to a server that is gone = %v, want ErrUnavailable", err)
+	}
+	own.Restart(t)
+	for begun = time.Now(); s.Ping(ctx) != nil; {
+		if time.Since(begun) > 20*time.Second {
+			t.Fatal("the store does not notice that the server was started again")
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	if stats, err := s.Stats(ctx, 1); err != nil || stats.Ready < 1 {
+		t.Errorf("Stats after a restart = %+v, %v, want what was acknowledged", stats, err)
+	}
+}
