@@ -143,6 +143,36 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
+// What does no harm when it is made again is made again when its answer is lost.
+func TestLostAnswersOfRepeatableCalls(t *testing.T) {
+	t.Parallel()
+	url := serverURL(t)
+	p := newProxy(t, url)
+	s := open(t, Options{URL: p.url(), Prefix: freshPrefix(t, url)})
+	ctx := t.Context()
+	for _, c := range []struct {
+		name string
+		call func() error
+	}{
+		{"Configure", func() error { return s.Configure(ctx, 1, store.Settings{Revision: 1}) }},
+		{"ConfigureLog", func() error { return s.ConfigureLog(ctx, 1, store.LogSettings{Revision: 1, Partitions: 1}) }},
+		{"Trim", func() error { _, err := s.Trim(ctx, 1, 0, 0); return err }},
+		{"Bounds", func() error { _, err := s.Bounds(ctx, 1); return err }},
+		{"List", func() error { _, err := s.List(ctx, "", "", 1); return err }},
+		{"Queues", func() error { _, err := s.Queues(ctx, 0, 1); return err }},
+		{"Drop", func() error { return s.Drop(ctx, 1) }},
+		{"DropLog", func() error { return s.DropLog(ctx, 1) }},
+		{"Ping", func() error { return s.Ping(ctx) }},
+	} {
+		for _, lost := range []*int{&p.answer, &p.request} {
+			p.set(func() { *lost = 1 })
+			if err := c.call(); err != nil {
+				t.Errorf("%s with one message lost = %v, want nil", c.name, err)
+			}
+		}
+	}
+}
+
 // Requests that the server never got may have been on their way as far as the store knows.
 func TestLostRequests(t *testing.T) {
 	t.Parallel()

@@ -8,9 +8,9 @@ import (
 )
 
 var (
-	logConfigure  = newScript("log_configure")
+	logConfigure  = newRepeatable("log_configure")
 	logPartitions = newScript("log_partitions")
-	logDrop       = newScript("log_drop")
+	logDrop       = newRepeatable("log_drop")
 )
 
 // ConfigureLog implements [store.LogAdmin].

@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	logTrim    = newScript("log_trim")
+	logTrim    = newRepeatable("log_trim")
 	logSweep   = newScript("log_sweep")
-	logReclaim = newScript("log_reclaim")
+	logReclaim = newRepeatable("log_reclaim")
 )
 
 // sweepPartitions bounds how many partitions one script sweeps.

@@ -36,7 +36,7 @@ const (
 	unfinished = 2
 )
 
-var queueWork = newScript("queue_work")
+var queueWork = newRepeatable("queue_work")
 
 // queue runs a script of a queue until it has carried the call out: each try does a bounded part of what time has made due.
 // What it returns begins after the status.

@@ -8,7 +8,7 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-var queueConfigure = newScript("queue_configure")
+var queueConfigure = newRepeatable("queue_configure")
 
 // Configure implements [store.QueueAdmin].
 func (s *Store) Configure(ctx context.Context, id store.QueueID, settings store.Settings) error {

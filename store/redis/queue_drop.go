@@ -6,7 +6,7 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-var queueDrop = newScript("queue_drop")
+var queueDrop = newRepeatable("queue_drop")
 
 // Drop implements [store.QueueAdmin].
 func (s *Store) Drop(ctx context.Context, id store.QueueID) error {

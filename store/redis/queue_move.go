@@ -11,11 +11,11 @@ import (
 
 var (
 	queueMoveMark   = newScript("queue_move_mark")
-	queueMoveInsert = newScript("queue_move_insert")
-	queueMoveDelete = newScript("queue_move_delete")
-	queueMoveRefuse = newScript("queue_move_refuse")
+	queueMoveInsert = newRepeatable("queue_move_insert")
+	queueMoveDelete = newRepeatable("queue_move_delete")
+	queueMoveRefuse = newRepeatable("queue_move_refuse")
 	queueMoveAgain  = newScript("queue_move_again")
-	queueMoveUndo   = newScript("queue_move_undo")
+	queueMoveUndo   = newRepeatable("queue_move_undo")
 )
 
 // moveTime bounds the steps of a move after the first, which are made also when the caller has gone.

@@ -12,10 +12,10 @@ import (
 var (
 	queueMoveLeft   = newLook("queue_move_left")
 	queueMoveIntent = newLook("queue_move_intent")
-	queueMoveForget = newScript("queue_move_forget")
-	moveNote        = newScript("move_note")
+	queueMoveForget = newRepeatable("queue_move_forget")
+	moveNote        = newRepeatable("move_note")
 	moveDue         = newScript("move_due")
-	moveClear       = newScript("move_clear")
+	moveClear       = newRepeatable("move_clear")
 )
 
 const (

@@ -14,7 +14,6 @@ import (
 
 	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/redis/redistest"
-	"github.com/dabba-mq/dabba/store/storetest"
 )
 
 func TestMain(m *testing.M) {
@@ -115,24 +114,4 @@ func hashTag(key any) string {
 	_, rest, _ := strings.Cut(fmt.Sprint(key), "{")
 	tag, _, _ := strings.Cut(rest, "}")
 	return tag
-}
-
-// harness runs the suite of all backends on a server.
-func harness(url string) storetest.Harness {
-	return storetest.Harness{
-		Open: func(t *testing.T, c *storetest.Clock) store.Store {
-			return open(t, Options{URL: url, Prefix: freshPrefix(t, url), Now: c.Now})
-		},
-		Reopen: func(t *testing.T, s store.Store) store.Store {
-			before := s.(*Store)
-			if err := before.Close(); err != nil && !errors.Is(err, store.ErrClosed) {
-				t.Fatalf("Close() = %v, want nil", err)
-			}
-			return open(t, before.o)
-		},
-	}
-}
-
-func TestContract(t *testing.T) {
-	storetest.Run(t, harness(serverURL(t)))
 }
