@@ -1,5 +1,5 @@
 // Package store is the contract between what a queue means (package engine) and where its facts are kept
-// (packages memory, segment and, later, redis). Nothing here decides policy: a primitive receives resolved
+// (packages memory, segment and redis). Nothing here decides policy: a primitive receives resolved
 // numbers, performs one atomic fact, and says what happened.
 //
 // # What every backend promises
