@@ -300,9 +300,9 @@ func changesAreSeenAtOnce(c *cluster) {
 	a, b := c.two()
 	a.put(ref, func(c *engine.QueueConfig) { c.MaxMessageBytes = 10 })
 	b.send(ref, "0123456789")
-	changed := a.put(ref, func(c *engine.QueueConfig) { c.MaxMessageBytes = 20; c.Visibility = time.Hour })
+	a.put(ref, func(c *engine.QueueConfig) { c.MaxMessageBytes = 20; c.Visibility = time.Hour })
 	b.send(ref, "01234567890")
-	changed = a.put(ref, func(c *engine.QueueConfig) { c.MaxMessageBytes = 30; c.Visibility = time.Hour })
+	changed := a.put(ref, func(c *engine.QueueConfig) { c.MaxMessageBytes = 30; c.Visibility = time.Hour })
 	shown, err := b.engine.Queue(b.Context(), ref)
 	if err != nil || shown.ETag != changed.ETag || shown.Config.MaxMessageBytes != 30 {
 		c.Errorf("the other node shows ETag %s and at most %d bytes (%v), want %s and 30", shown.ETag, shown.Config.MaxMessageBytes, err, changed.ETag)

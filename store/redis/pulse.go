@@ -30,6 +30,7 @@ var errSilent = errors.New("the server does not answer")
 // given up after a while. As soon as it answers everything goes on.
 type pulse struct {
 	silence time.Duration
+	now     func() time.Time
 	// heard is when the server said something last, in nanoseconds since start.
 	start  time.Time
 	heard  atomic.Int64
@@ -40,11 +41,12 @@ type pulse struct {
 }
 
 func newPulse(silence time.Duration) *pulse {
-	return &pulse{silence: silence, start: time.Now(), conns: make(map[net.Conn]struct{})} //nolint:forbidigo // how long a process waits
+	now := time.Now // how long a process waits for another one is real
+	return &pulse{silence: silence, now: now, start: now(), conns: make(map[net.Conn]struct{})}
 }
 
 func (p *pulse) hear() {
-	p.heard.Store(int64(time.Since(p.start)))
+	p.heard.Store(int64(p.now().Sub(p.start)))
 	if p.silent.Load() {
 		p.silent.Store(false)
 	}
@@ -52,7 +54,7 @@ func (p *pulse) hear() {
 
 // quiet is for how long nothing was heard.
 func (p *pulse) quiet() time.Duration {
-	return time.Since(p.start) - time.Duration(p.heard.Load())
+	return p.now().Sub(p.start) - time.Duration(p.heard.Load())
 }
 
 // watch asks the server now and then whether it is there, until ctx ends. client is for that alone.

@@ -72,7 +72,7 @@ func launch(options ...string) (*Server, error) {
 
 // run starts the process and waits until it has read its files.
 func (s *Server) run() error {
-	s.process = exec.Command(program, s.args...) //nolint:noctx // it ends with the test, or is killed by it
+	s.process = exec.Command(program, s.args...) //nolint:noctx,gosec // it ends with the test, or is killed by it; the arguments are the test's
 	if err := s.process.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", program, err)
 	}
