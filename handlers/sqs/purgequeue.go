@@ -13,7 +13,7 @@ func (c *call) purgeQueue(in *queueRequest) (*nothing, error) {
 		return nil, err
 	}
 	if !c.Relaxed {
-		began, err := c.Engine.Cool(c.ctx(), ref, afterPurge, coolingTime)
+		began, err := c.cool(ref, afterPurge)
 		if err != nil {
 			return nil, err
 		}
