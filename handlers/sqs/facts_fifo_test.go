@@ -3,6 +3,7 @@ package sqs_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,9 +13,7 @@ import (
 func (s *server) fifo(name string, more attrs) string {
 	s.t.Helper()
 	attributes := attrs{"FifoQueue": "true", "ContentBasedDeduplication": "true"}
-	for name, value := range more {
-		attributes[name] = value
-	}
+	maps.Copy(attributes, more)
 	return s.queue(name+".fifo", attributes)
 }
 

@@ -365,7 +365,7 @@ func TestFact064AttributeRules(t *testing.T) {
 		}
 
 		many := params{}
-		for _, name := range strings.Split("abcdefghijk", "") {
+		for name := range strings.SplitSeq("abcdefghijk", "") {
 			many[name] = text("String", "x")
 		}
 		s.do("SendMessage", params{"QueueUrl": url, "MessageBody": "x", "MessageAttributes": many}).refused(400, badValue, "")
@@ -378,7 +378,7 @@ func TestFact065AccentsInNames(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		url := s.queue("q", nil)
-		for _, name := range []string{"attr.1øßä", "öther_encodings"} {
+		for _, name := range []string{"attr.1øßä", "über_encodings"} {
 			s.put(url, "x", params{"MessageAttributes": params{name: text("String", "é")}})
 			same(t, "attributes", s.one(url, all).object("MessageAttributes"), members{name: params{"DataType": "String", "StringValue": "é"}})
 		}

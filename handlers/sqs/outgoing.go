@@ -70,7 +70,7 @@ func (s *sending) message(o *outgoing) (engine.Message, *fault) {
 	if f := s.check(o); f != nil {
 		return engine.Message{}, f
 	}
-	m := engine.Message{Body: []byte(o.MessageBody), Attributes: engineAttributes(o.MessageAttributes, s.traceOf(o))}
+	m := engine.Message{Body: bytesOf(o.MessageBody), Attributes: engineAttributes(o.MessageAttributes, s.traceOf(o))}
 	if o.MessageGroupID != nil {
 		m.Group = *o.MessageGroupID
 	}

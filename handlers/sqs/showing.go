@@ -94,7 +94,7 @@ func (s *showing) message(m *message, d *engine.Delivery) {
 	if encoded {
 		m.Body = base64.StdEncoding.EncodeToString(d.Body)
 	} else {
-		m.Body = string(d.Body)
+		m.Body = textOf(d.Body)
 	}
 	m.MD5OfBody = md5OfBody(m.Body)
 	if s.system != 0 {
