@@ -193,27 +193,20 @@ func TestFact112OneTaskAtATime(t *testing.T) {
 	})
 }
 
+// The second request comes when the first has looked for tasks and not begun its own yet.
 func TestFact112TwoStartsAtOnce(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *server) {
-		s.queue("grave", nil)
-		s.bury(s.work("work", "grave"), "a", "b", "c")
-		started := make(chan int, 8)
-		for range cap(started) {
-			go func() {
-				started <- s.do("StartMessageMoveTask", params{"SourceArn": arnOf("grave"), "MaxNumberOfMessagesPerSecond": 1}).status
-			}()
-		}
-		synctest.Wait()
-		var ok int
-		for range cap(started) {
-			if <-started == 200 {
-				ok++
-			}
-		}
-		if all := s.moves("grave"); ok != 1 || len(all) != 1 {
-			t.Errorf("%d of the requests started a task, and there are %v, want one", ok, all)
-		}
+	t.Parallel()
+	s, _, st := startInterrupted(t)
+	s.queue("grave", nil)
+	s.work("work", "grave")
+	st.once("task/default", func() {
+		s.do("StartMessageMoveTask", params{"SourceArn": arnOf("grave")}).refused(400, "InvalidParameterValue",
+			"There is already a task running. Only one active task is allowed for a source queue arn at a given time.")
 	})
+	s.move("grave")
+	if st.waits() {
+		t.Fatal("the second request was not made")
+	}
 }
 
 func TestFact113TaskHandle(t *testing.T) {

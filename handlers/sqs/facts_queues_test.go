@@ -314,52 +314,89 @@ func TestFact037CreateAtOnce(t *testing.T) {
 	}
 }
 
-// onGet is a store that does something before it looks up a key.
-type onGet struct {
+// interrupted is a store that does something once, before it looks up a key with a prefix or lists those.
+type interrupted struct {
 	*memory.Store
-	before func(key string)
+
+	mu     sync.Mutex
+	prefix string
+	do     func()
 }
 
-func (s *onGet) Get(ctx context.Context, key string) (store.Pair, error) {
-	if s.before != nil {
-		s.before(key)
+// once sets what is done.
+func (s *interrupted) once(prefix string, do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.prefix, s.do = prefix, do
+}
+
+// waits says that it is not done yet.
+func (s *interrupted) waits() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.do != nil
+}
+
+func (s *interrupted) before(key string) {
+	s.mu.Lock()
+	do := s.do
+	if !strings.HasPrefix(key, s.prefix) {
+		do = nil
 	}
+	if do != nil {
+		s.do = nil
+	}
+	s.mu.Unlock()
+	if do != nil {
+		do()
+	}
+}
+
+func (s *interrupted) Get(ctx context.Context, key string) (store.Pair, error) {
+	s.before(key)
 	return s.Store.Get(ctx, key)
 }
 
-// Somebody else creates the queue after it was looked for.
-func TestFact037TheOtherIsFaster(t *testing.T) {
-	st := &onGet{Store: memory.New(memory.Options{Now: time.Now})}
+func (s *interrupted) List(ctx context.Context, prefix, after string, limit int) ([]store.Pair, error) {
+	s.before(prefix)
+	return s.Store.List(ctx, prefix, after, limit)
+}
+
+// startInterrupted is start with such a store.
+func startInterrupted(t *testing.T) (*server, *engine.Engine, *interrupted) {
+	t.Helper()
+	st := &interrupted{Store: memory.New(memory.Options{Now: time.Now})}
 	e, err := engine.Open(t.Context(), st, engine.Options{Now: time.Now, Rand: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := e.Close(t.Context()); err != nil {
+	t.Cleanup(func() {
+		if err := e.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
-	}()
-	config := engine.DefaultConfig()
-	st.before = func(key string) {
-		if !strings.HasPrefix(key, "cool/") {
-			return
-		}
-		st.before = nil
+	})
+	return start(t, func(c *sqs.Config) { c.Engine = e }), e, st
+}
+
+// Somebody else creates the queue after it was looked for.
+func TestFact037TheOtherIsFaster(t *testing.T) {
+	s, e, st := startInterrupted(t)
+	ref, config := engine.Ref{Tenant: "default", Name: "orders"}, engine.DefaultConfig()
+	faster := func() {
 		config.Delay += time.Second
-		if _, _, err := e.PutQueue(t.Context(), engine.Ref{Tenant: "default", Name: "orders"}, config, engine.Condition{}); err != nil {
+		if _, _, err := e.PutQueue(t.Context(), ref, config, engine.Condition{}); err != nil {
 			t.Error(err)
 		}
 	}
-	again := st.before
-	s := start(t, func(c *sqs.Config) { c.Engine = e })
+	st.once("cool/delete/", faster)
 	s.create("orders", attrs{"DelaySeconds": "1"}).ok()
-	if st.before != nil {
+	if st.waits() {
 		t.Fatal("nobody was faster")
 	}
-	if err := e.DeleteQueue(t.Context(), engine.Ref{Tenant: "default", Name: "orders"}, engine.Condition{}, true); err != nil {
+	if err := e.DeleteQueue(t.Context(), ref, engine.Condition{}, true); err != nil {
 		t.Fatal(err)
 	}
-	st.before = again
+	st.once("cool/delete/", faster)
 	s.create("orders", attrs{"DelaySeconds": "1"}).refused(400, "QueueAlreadyExists",
 		"A queue already exists with the same name and a different value for attribute DelaySeconds")
 }
