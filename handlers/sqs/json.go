@@ -45,6 +45,9 @@ func (j *jsonProtocol) find() (operation, *fault) {
 
 // decode reads one object; an empty body is an empty one. Members that are not known are passed over, as AWS does.
 func (j *jsonProtocol) decode(request any) error {
+	if scan(j.body, request) {
+		return nil
+	}
 	start := bytes.TrimLeft(j.body, " \t\r\n")
 	if len(start) == 0 {
 		return nil
