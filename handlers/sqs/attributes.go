@@ -155,7 +155,7 @@ func (a *attribute) onStandard() *fault {
 }
 
 func unknownAttribute(name string) *fault {
-	return invalidAttributeName.is("Unknown Attribute " + name + ".")
+	return invalidAttributeName.is("Unknown Attribute " + abridged(name) + ".")
 }
 
 func wrongAttribute(name string) *fault {

@@ -46,5 +46,5 @@ func notDeleted(ref engine.Ref, handle string, err *engine.Error) *fault {
 }
 
 func badHandle(handle string) *fault {
-	return receiptHandleIsInvalid.is(`The input receipt handle "` + handle + `" is not a valid receipt handle.`)
+	return receiptHandleIsInvalid.is(`The input receipt handle "` + abridged(handle) + `" is not a valid receipt handle.`)
 }

@@ -70,8 +70,12 @@ var (
 	unknownOperation     = &kind{http.StatusNotFound, "UnknownOperation", common + "UnknownOperationException"}
 )
 
-// is makes a fault of the kind.
-func (k *kind) is(message string) *fault { return &fault{kind: k, message: message} }
+// is makes a fault of the kind. What its message repeats of a request may be as large as that, and would be in memory for as
+// long as the client takes to read it: so a message ends where none of ours is longer.
+func (k *kind) is(message string) *fault {
+	const most = 8 * maxRepeated
+	return &fault{kind: k, message: cut(message, most)}
+}
 
 func missing(parameter string) *fault {
 	return missingParameter.is("The request must contain the parameter " + parameter + ".")
@@ -79,7 +83,7 @@ func missing(parameter string) *fault {
 
 // invalidValue is the usual form in which AWS refuses a value.
 func invalidValue(value, parameter, reason string) *fault {
-	return invalidParameterValue.is("Value " + value + " for parameter " + parameter + " is invalid. Reason: " + reason)
+	return invalidParameterValue.is("Value " + abridged(value) + " for parameter " + parameter + " is invalid. Reason: " + reason)
 }
 
 func noQueue() *fault {

@@ -128,7 +128,7 @@ func checkSystemAttributes(all map[string]messageAttribute) *fault {
 		a := all[name]
 		switch {
 		case name != systemTrace:
-			return invalidParameterValue.is("Message system attribute name '" + printable(name) + "' is invalid.")
+			return invalidParameterValue.is("Message system attribute name '" + printable(abridged(name)) + "' is invalid.")
 		case a.DataType != stringType:
 			return invalidParameterValue.is("The message system attribute '" + name + "' must have the type String.")
 		case a.StringValue == nil, *a.StringValue == "":
