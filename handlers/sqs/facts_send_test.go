@@ -4,16 +4,17 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/dabba-mq/dabba/engine"
 )
 
 const (
-	prefixed  = "AWS.SimpleQueueService."
-	badValue  = "InvalidParameterValue"
-	noSuchOne = prefixed + "NonExistentQueue"
+	prefixed = "AWS.SimpleQueueService."
+	badValue = "InvalidParameterValue"
 )
 
 func TestFact048EmptyBody(t *testing.T) {
@@ -470,4 +471,26 @@ func TestPrioritiesStayWhenAGroupIsNamed(t *testing.T) {
 	if now, err := s.engine.Config(t.Context(), ref); err != nil || now.Fair || now.Priorities != 10 {
 		t.Errorf("the queue is now %+v, error %v; want it as it was", now, err)
 	}
+}
+
+func TestOnlyTheFirstGroupChangesTheQueue(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	url := s.queue("q", nil)
+	ref := engine.Ref{Tenant: "default", Name: "q"}
+	var sends sync.WaitGroup
+	for i := range 16 {
+		sends.Go(func() { s.put(url, "x", params{"MessageGroupId": strconv.Itoa(i)}) })
+	}
+	sends.Wait()
+	fair, err := s.engine.Queue(t.Context(), ref)
+	if err != nil || !fair.Config.Fair {
+		t.Fatalf("queue = %+v, error %v; want it fair", fair, err)
+	}
+	s.put(url, "x", params{"MessageGroupId": "another"})
+	if now, err := s.engine.Queue(t.Context(), ref); err != nil || now.ETag != fair.ETag {
+		t.Errorf("ETag = %s after another group, error %v; want %s as before", now.ETag, err, fair.ETag)
+	}
+	same(t, "received", len(s.receive(url, ten)), 10)
+	s.counts(url, 7, 10, 0)
 }

@@ -174,7 +174,7 @@ func shownAttribute(a engine.Attribute) engine.Attribute {
 	known := base == stringType || base == numberType || base == binaryType
 	switch {
 	case base == binaryType:
-	case !isLegal(a.Value):
+	case !isLegal(textOf(a.Value)):
 		a.Type = strings.TrimSuffix(binaryType+"."+a.Type, ".")
 	case a.Type == "":
 		a.Type = stringType

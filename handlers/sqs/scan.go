@@ -115,7 +115,12 @@ func scanBatch[Entry any](s *scanner, queueURL *string, entries *[]Entry, member
 func (s *scanner) outgoing(o *outgoing, name []byte) bool {
 	switch string(name) {
 	case "MessageBody":
-		return s.text(&o.MessageBody)
+		text, ok := s.Text()
+		if o.MessageBody != "" {
+			return false
+		}
+		o.MessageBody = textOf(text) // nearly all there is of a request: it is borrowed, not copied
+		return ok && len(text) > 0
 	case "MessageGroupId":
 		return s.given(&o.MessageGroupID)
 	case "MessageDeduplicationId":

@@ -15,7 +15,8 @@ import (
 type protocol interface {
 	// operation is the name of what is asked for.
 	operation() string
-	// decode reads the parameters into the operation's request. Nothing in it shares memory with the body.
+	// decode reads the parameters into the operation's request. Nothing in it shares memory with the body but the bodies of
+	// messages to send.
 	decode(request any) error
 	// find is the operation, if it may be asked for in this way.
 	find() (operation, *fault)
@@ -63,7 +64,7 @@ func unread(err error) error {
 	return err
 }
 
-// run does what the request asks for. The body is released before it may take long.
+// run does what the request asks for. The body is released before it may take long, unless the operation borrows it.
 func (c *call) run(p protocol, body *exchange.Body) (any, error) {
 	released := false
 	release := func() {
@@ -84,7 +85,9 @@ func (c *call) run(p protocol, body *exchange.Body) (any, error) {
 	if err := p.decode(in); err != nil {
 		return nil, err
 	}
-	release()
+	if !op.borrows {
+		release()
+	}
 	return op.do(c, in)
 }
 
