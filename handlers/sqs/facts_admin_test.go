@@ -86,6 +86,7 @@ func (s *server) moved(source, status string, n int) members {
 }
 
 func TestFact105PurgeTwice(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		url := s.queue("orders", nil)
 		other := s.queue("wages", nil)
@@ -110,6 +111,7 @@ func TestFact105PurgeTwice(t *testing.T) {
 }
 
 func TestFact105RelaxedPurgeTwice(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		url := s.queue("orders", nil)
 		for range 2 {
@@ -121,6 +123,7 @@ func TestFact105RelaxedPurgeTwice(t *testing.T) {
 }
 
 func TestFact109SourcesOfADeadLetterQueue(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		grave := s.queue("grave", nil)
 		list := func(in params) members {
@@ -146,6 +149,7 @@ func TestFact109SourcesOfADeadLetterQueue(t *testing.T) {
 }
 
 func TestFact110SourceIsNoDeadLetterQueue(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		s.queue("grave", nil)
 		start := func() *answer { return s.do("StartMessageMoveTask", params{"SourceArn": arnOf("grave")}) }
@@ -159,6 +163,7 @@ func TestFact110SourceIsNoDeadLetterQueue(t *testing.T) {
 }
 
 func TestFact111MissingQueuesOfAMove(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		s.queue("grave", nil)
 		s.work("work", "grave")
@@ -177,6 +182,7 @@ func TestFact111MissingQueuesOfAMove(t *testing.T) {
 }
 
 func TestFact112OneTaskAtATime(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(_ *testing.T, s *server) {
 		s.queue("grave", nil)
 		s.bury(s.work("work", "grave"), "a", "b", "c")
@@ -210,6 +216,7 @@ func TestFact112TwoStartsAtOnce(t *testing.T) {
 }
 
 func TestFact113TaskHandle(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, s *server) {
 		s.queue("grave", nil)
 		s.bury(s.work("work", "grave"), "a", "b", "c")
@@ -242,6 +249,7 @@ func TestFact113TaskHandle(t *testing.T) {
 }
 
 func TestFact114CancelWhatIsNotThere(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(_ *testing.T, s *server) {
 		s.queue("grave", nil)
 		s.queue("grave2", nil)
@@ -271,6 +279,7 @@ func TestFact114CancelWhatIsNotThere(t *testing.T) {
 }
 
 func TestFact115BackToTheirSources(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, s *server) {
 		grave := s.queue("grave", nil)
 		a, b := s.work("a", "grave"), s.work("b", "grave")
@@ -289,6 +298,7 @@ func TestFact115BackToTheirSources(t *testing.T) {
 }
 
 func TestFact116ListOfTasks(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, s *server) {
 		s.queue("grave", nil)
 		s.queue("other", nil)
@@ -331,6 +341,7 @@ func TestFact116ListOfTasks(t *testing.T) {
 }
 
 func TestFact117Throttled(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(_ *testing.T, s *server) {
 		grave := s.queue("grave", nil)
 		work := s.work("work", "grave")
@@ -349,6 +360,7 @@ func TestFact117Throttled(t *testing.T) {
 }
 
 func TestFact117Cancel(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, s *server) {
 		grave := s.queue("grave", nil)
 		work := s.work("work", "grave")
@@ -367,6 +379,7 @@ func TestFact117Cancel(t *testing.T) {
 }
 
 func TestFact118DestinationDeleted(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, s *server) {
 		grave := s.queue("grave", nil)
 		s.bury(s.work("work", "grave"), "a", "b", "c", "d")
@@ -376,8 +389,8 @@ func TestFact118DestinationDeleted(t *testing.T) {
 		s.counts(other, 1, 0, 0)
 		s.delete(other)
 		s.later(time.Minute)
-		if got := s.moved("grave", "FAILED", 1); got.text("FailureReason") != noSuchQueue {
-			t.Errorf("the failed task is %v, want the reason %s", got, noSuchQueue)
+		if got := s.moved("grave", "FAILED", 1); got.text("FailureReason") != noQueue {
+			t.Errorf("the failed task is %v, want the reason %s", got, noQueue)
 		}
 		s.counts(grave, 3, 0, 0)
 	})
@@ -390,6 +403,7 @@ func (s *server) permit(url, label string, accounts, actions []string) *answer {
 }
 
 func TestFact119PermissionsBecomeAPolicy(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		url := s.queue("orders", nil)
 		one, two := []string{"111122223333"}, []string{"111122223333", "444455556666"}
@@ -426,6 +440,7 @@ func TestFact119PermissionsBecomeAPolicy(t *testing.T) {
 }
 
 func TestFact119PermissionJoinsAPolicyOfTheOwner(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		url := s.queue("orders", attrs{"Policy": `{"Version":"2012-10-17","Statement":{"Sid":"mine","Effect":"Deny","Condition":{"x":1}}}`})
 		s.permit(url, "all", []string{"111122223333"}, []string{"*"}).ok()
@@ -437,6 +452,7 @@ func TestFact119PermissionJoinsAPolicyOfTheOwner(t *testing.T) {
 }
 
 func TestFact120RefusedPermissions(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		url := s.queue("orders", nil)
 		account, send := []string{"111122223333"}, []string{"SendMessage"}
@@ -474,6 +490,7 @@ func TestFact120RefusedPermissions(t *testing.T) {
 }
 
 func TestFact120PolicyIsFull(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	url := s.queue("orders", nil)
 	accounts := make([]string, 100)
@@ -491,6 +508,7 @@ func TestFact120PolicyIsFull(t *testing.T) {
 // Here retention begins anew with the move on both kinds of queue. AWS counts on from the sending on standard queues,
 // which would take a message away before anybody could look at why it died.
 func TestFact124RetentionOfDeadLetters(t *testing.T) {
+	t.Parallel()
 	for _, suffix := range []string{"", ".fifo"} {
 		t.Run("orders"+suffix, func(t *testing.T) {
 			t.Parallel()
@@ -522,6 +540,7 @@ func TestFact124RetentionOfDeadLetters(t *testing.T) {
 }
 
 func TestFact125MovedMessagesAreNew(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, s *server) {
 		grave := s.queue("grave", nil)
 		work := s.work("work", "grave")
@@ -555,6 +574,7 @@ func TestFact125MovedMessagesAreNew(t *testing.T) {
 }
 
 func TestFact129RedriveAllowPolicy(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		grave := s.queue("grave", nil)
 		a, b := s.queue("a", nil), s.queue("b", nil)

@@ -23,7 +23,6 @@ import (
 
 // What several operations answer.
 const (
-	noSuchQueue   = "AWS.SimpleQueueService.NonExistentQueue"
 	onlyOneSSE    = "You can use one type of server-side encryption (SSE) at one time. You can either enable KMS SSE or SQS SSE."
 	badQueueName  = "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length"
 	deletedLately = "You must wait 60 seconds after deleting a queue before you can create another with the same name."
@@ -75,12 +74,13 @@ func (s *server) delete(url string) {
 // arnOf is the ARN of a queue in the server's own region.
 func arnOf(name string) string { return "arn:aws:sqs:us-east-1:000000000000:" + name }
 
-// redriveTo is a redrive policy.
+// redriveTo is a redrive policy: to the queue after so many receives.
 func redriveTo(name string, receives int) string {
 	return fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":%d}`, arnOf(name), receives)
 }
 
 func TestFact027DefaultAttributes(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		before := s.now().Unix()
 		url := s.queue("orders", nil)
@@ -111,6 +111,7 @@ func TestFact027DefaultAttributes(t *testing.T) {
 }
 
 func TestFact027LastModifiedChanges(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	url := s.queue("orders", nil)
 	created := s.shown(url)
@@ -128,6 +129,7 @@ func TestFact027LastModifiedChanges(t *testing.T) {
 }
 
 func TestFact028DefaultAttributesOfFIFO(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		s.shows(s.queue("orders.fifo", attrs{"FifoQueue": "true"}), attrs{
 			"FifoQueue":                 "true",
@@ -150,6 +152,7 @@ func TestFact028DefaultAttributesOfFIFO(t *testing.T) {
 }
 
 func TestFact028LimitPerGroupNeedsItsScope(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		const code, message = "InvalidAttributeValue",
 			"Invalid value for the parameter FifoThroughputLimit. Reason: perMessageGroupId is allowed only when DeduplicationScope is messageGroup."
@@ -165,6 +168,7 @@ func TestFact028LimitPerGroupNeedsItsScope(t *testing.T) {
 }
 
 func TestFact029AttributesThatAreNotShownUnlessSet(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		hidden := attrs{"Policy": "", "RedrivePolicy": "", "RedriveAllowPolicy": "", "KmsMasterKeyId": "", "KmsDataKeyReusePeriodSeconds": ""}
 		url := s.queue("orders", nil)
@@ -180,10 +184,11 @@ func TestFact029AttributesThatAreNotShownUnlessSet(t *testing.T) {
 }
 
 func TestFact030OneEncryptionAtATime(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		twice := attrs{"KmsMasterKeyId": "key", "SqsManagedSseEnabled": "true"}
 		s.create("orders", twice).refused(400, "InvalidAttributeName", onlyOneSSE)
-		s.do("GetQueueUrl", params{"QueueName": "orders"}).refused(400, noSuchQueue, "")
+		s.do("GetQueueUrl", params{"QueueName": "orders"}).refused(400, noQueue, "")
 		url := s.queue("orders", nil)
 		s.set(url, twice).refused(400, "InvalidAttributeName", onlyOneSSE)
 		s.shows(url, attrs{"KmsMasterKeyId": "", "SqsManagedSseEnabled": "true"})
@@ -194,6 +199,7 @@ func TestFact030OneEncryptionAtATime(t *testing.T) {
 }
 
 func TestFact031UnknownAttribute(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		url := s.queue("orders", nil)
 		ask := func(names ...string) *answer {
@@ -210,6 +216,7 @@ func TestFact031UnknownAttribute(t *testing.T) {
 }
 
 func TestFact031NamedAttributes(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		got := s.shown(s.queue("orders", nil), "VisibilityTimeout", "QueueArn", "FifoQueue", "Policy")
 		if diff := cmp.Diff(attrs{"VisibilityTimeout": "30", "QueueArn": arnOf("orders")}, got); diff != "" {
@@ -219,6 +226,7 @@ func TestFact031NamedAttributes(t *testing.T) {
 }
 
 func TestFact032FIFOAttributesOfAStandardQueue(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		url := s.queue("orders", nil)
 		for _, name := range []string{"FifoQueue", "ContentBasedDeduplication"} {
@@ -231,6 +239,7 @@ func TestFact032FIFOAttributesOfAStandardQueue(t *testing.T) {
 }
 
 func TestFact033ScopeAndLimitOfAStandardQueue(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		url := s.queue("orders", nil)
 		for name, value := range (attrs{"DeduplicationScope": "queue", "FifoThroughputLimit": "perQueue"}) {
@@ -242,6 +251,7 @@ func TestFact033ScopeAndLimitOfAStandardQueue(t *testing.T) {
 }
 
 func TestFact034TypeOfAQueueStays(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		url := s.queue("orders.fifo", attrs{"FifoQueue": "true"})
 		s.set(url, attrs{"FifoQueue": "true"}).ok()
@@ -252,6 +262,7 @@ func TestFact034TypeOfAQueueStays(t *testing.T) {
 }
 
 func TestFact035NameOfAFIFOQueue(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		s.create("orders", attrs{"FifoQueue": "true"}).refused(400, "InvalidParameterValue", "")
 		s.create("orders.fifo", nil).refused(400, "InvalidParameterValue", badQueueName)
@@ -263,6 +274,7 @@ func TestFact035NameOfAFIFOQueue(t *testing.T) {
 }
 
 func TestFact036BadNames(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		for _, name := range []string{"", strings.Repeat("a", 81), "a/b", "a b", "a.b", "süß", ".fifo", "a\n"} {
 			s.create(name, nil).refused(400, "InvalidParameterValue", badQueueName)
@@ -275,6 +287,7 @@ func TestFact036BadNames(t *testing.T) {
 }
 
 func TestFact037CreateAgain(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		all := attrs{"DelaySeconds": "5", "VisibilityTimeout": "40", "Policy": `{"Statement": []}`, "KmsMasterKeyId": "key"}
 		url := s.queue("orders", all)
@@ -302,6 +315,7 @@ func TestFact037CreateAgain(t *testing.T) {
 }
 
 func TestFact037CreateAtOnce(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	var all sync.WaitGroup
 	answers := make([]*answer, 32)
@@ -380,6 +394,7 @@ func startInterrupted(t *testing.T) (*server, *engine.Engine, *interrupted) {
 
 // Somebody else creates the queue after it was looked for.
 func TestFact037TheOtherIsFaster(t *testing.T) {
+	t.Parallel()
 	s, e, st := startInterrupted(t)
 	ref, config := engine.Ref{Tenant: "default", Name: "orders"}, engine.DefaultConfig()
 	faster := func() {
@@ -402,6 +417,7 @@ func TestFact037TheOtherIsFaster(t *testing.T) {
 }
 
 func TestFact038CreateAgainWithOtherAttributes(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		differs := func(name string, attributes attrs, first string) {
 			s.create(name, attributes).refused(400, "QueueAlreadyExists",
@@ -424,6 +440,7 @@ func TestFact038CreateAgainWithOtherAttributes(t *testing.T) {
 }
 
 func TestFact039CreateAfterDelete(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		s.delete(s.queue("orders", nil))
 		const code = "AWS.SimpleQueueService.QueueDeletedRecently"
@@ -439,6 +456,7 @@ func TestFact039CreateAfterDelete(t *testing.T) {
 }
 
 func TestFact039RelaxedCreateAfterDelete(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		s.delete(s.queue("orders", nil))
 		s.create("orders", attrs{"DelaySeconds": "1"}).ok()
@@ -446,6 +464,7 @@ func TestFact039RelaxedCreateAfterDelete(t *testing.T) {
 }
 
 func TestFact040RangeOfMaximumMessageSize(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		const message = "Invalid value for the parameter MaximumMessageSize."
 		url := s.queue("orders", nil)
@@ -461,6 +480,7 @@ func TestFact040RangeOfMaximumMessageSize(t *testing.T) {
 }
 
 func TestFact041RangesOfAttributes(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		url := s.queue("orders", nil)
 		for name, bounds := range map[string][2]int{
@@ -483,6 +503,7 @@ func TestFact041RangesOfAttributes(t *testing.T) {
 
 // All that a queue can keep fits at once.
 func TestFact041LongestValues(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		url := s.queue("orders.fifo", attrs{"FifoQueue": "true"})
 		longest := attrs{
@@ -499,6 +520,7 @@ func TestFact041LongestValues(t *testing.T) {
 }
 
 func TestFact041EmptyRemoves(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		s.queue("grave", nil)
 		url := s.queue("orders", attrs{"Policy": "", "RedrivePolicy": "", "RedriveAllowPolicy": ""})
@@ -518,6 +540,7 @@ func TestFact041EmptyRemoves(t *testing.T) {
 }
 
 func TestFact042ReceiveCountAsTextOrNumber(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		s.queue("grave", nil)
 		url := s.queue("orders", nil)
@@ -530,6 +553,7 @@ func TestFact042ReceiveCountAsTextOrNumber(t *testing.T) {
 }
 
 func TestFact043BadRedrivePolicies(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		s.queue("grave", nil)
 		s.queue("grave.fifo", attrs{"FifoQueue": "true"})
@@ -546,13 +570,13 @@ func TestFact043BadRedrivePolicies(t *testing.T) {
 			`{"deadLetterTargetArn":"arn:aws:sqs:eu-west-1:000000000000:grave","maxReceiveCount":3}`,
 			`{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:111122223333:grave","maxReceiveCount":3}`,
 			redriveTo("grave.fifo", 3),
-			redriveTo("orders", 3),
 			"grave",
 			"[]",
 		} {
 			s.set(url, attrs{"RedrivePolicy": wrong}).refused(400, "InvalidParameterValue", "")
-			s.create("wages", attrs{"RedrivePolicy": wrong})
+			s.create("wages", attrs{"RedrivePolicy": wrong}).refused(400, "InvalidParameterValue", "")
 		}
+		s.set(url, attrs{"RedrivePolicy": redriveTo("orders", 3)}).refused(400, "InvalidParameterValue", "") // itself
 		s.shows(url, attrs{"RedrivePolicy": ""})
 		s.create("wages.fifo", attrs{"FifoQueue": "true", "RedrivePolicy": redriveTo("grave", 3)}).refused(400, "InvalidParameterValue", "")
 		s.create("wages.fifo", attrs{"FifoQueue": "true", "RedrivePolicy": redriveTo("grave.fifo", 3)}).ok()
@@ -560,6 +584,7 @@ func TestFact043BadRedrivePolicies(t *testing.T) {
 }
 
 func TestFact044Tags(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		url := s.do("CreateQueue", params{"QueueName": "orders", "tags": attrs{"team": "a", "Team": ""}}).ok().text("QueueUrl")
 		wantTags := func(want params) {
@@ -579,6 +604,7 @@ func TestFact044Tags(t *testing.T) {
 }
 
 func TestFact044TooManyTags(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		tags := func(from, to int) attrs {
 			all := attrs{}
@@ -599,6 +625,7 @@ func TestFact044TooManyTags(t *testing.T) {
 }
 
 func TestFact045ListQueues(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		var urls []string
 		for _, name := range []string{"a1", "a2", "a3", "b1", "b2.fifo"} {
@@ -638,6 +665,7 @@ func TestFact045ListQueues(t *testing.T) {
 }
 
 func TestFact045AThousandQueuesWithoutPages(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	for i := range 1001 {
 		s.queue(fmt.Sprintf("q%04d", i), nil)
@@ -657,6 +685,7 @@ func TestFact045AThousandQueuesWithoutPages(t *testing.T) {
 }
 
 func TestFact046MissingQueues(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		url := s.queue("orders", nil)
 		for _, in := range []params{{"QueueName": "orders"}, {"QueueName": "orders", "QueueOwnerAWSAccountId": "000000000000"}} {
@@ -664,8 +693,8 @@ func TestFact046MissingQueues(t *testing.T) {
 				t.Errorf("GetQueueUrl %v = %s, want %s", in, got, url)
 			}
 		}
-		s.do("GetQueueUrl", params{"QueueName": "orders", "QueueOwnerAWSAccountId": "111122223333"}).refused(400, noSuchQueue, "")
-		s.do("GetQueueUrl", params{"QueueName": "missing"}).refused(400, noSuchQueue, "")
+		s.do("GetQueueUrl", params{"QueueName": "orders", "QueueOwnerAWSAccountId": "111122223333"}).refused(400, noQueue, "")
+		s.do("GetQueueUrl", params{"QueueName": "missing"}).refused(400, noQueue, "")
 		for operation, more := range map[string]params{
 			"DeleteQueue":                {},
 			"PurgeQueue":                 {},
@@ -681,16 +710,17 @@ func TestFact046MissingQueues(t *testing.T) {
 		} {
 			in := params{"QueueUrl": strings.Replace(url, "orders", "missing", 1)}
 			maps.Copy(in, more)
-			s.do(operation, in).refused(400, noSuchQueue, "")
+			s.do(operation, in).refused(400, noQueue, "")
 		}
 	})
 }
 
 func TestFact047RegionsAreApart(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		home, away := s, s.region("eu-west-1")
 		url := home.queue("orders", attrs{"DelaySeconds": "1"})
-		away.do("GetQueueUrl", params{"QueueName": "orders"}).refused(400, noSuchQueue, "")
+		away.do("GetQueueUrl", params{"QueueName": "orders"}).refused(400, noQueue, "")
 		away.queue("orders", attrs{"DelaySeconds": "2"})
 		away.queue("wages", nil)
 		home.shows(url, attrs{"DelaySeconds": "1", "QueueArn": "arn:aws:sqs:us-east-1:000000000000:orders"})
@@ -708,6 +738,7 @@ func TestFact047RegionsAreApart(t *testing.T) {
 }
 
 func TestFact131LimitsOfPoliciesAndTags(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		url := s.queue("orders", nil)
 		sized := func(n int) string {
@@ -736,6 +767,7 @@ func TestFact131LimitsOfPoliciesAndTags(t *testing.T) {
 
 // A queue of the native API shows what SQS can say of it.
 func TestNativeQueueShowsItsAttributes(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	config := engine.DefaultConfig()
 	config.Visibility = 1500 * time.Millisecond
@@ -769,6 +801,7 @@ func TestNativeQueueShowsItsAttributes(t *testing.T) {
 
 // What a queue is like that was created here.
 func TestCreatedQueueIsAsOnAWS(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	s.queue("orders.fifo", attrs{"FifoQueue": "true"})
 	got, err := s.engine.Config(t.Context(), engine.Ref{Tenant: "default", Name: "orders.fifo"})
@@ -786,6 +819,7 @@ func TestCreatedQueueIsAsOnAWS(t *testing.T) {
 
 // The JSON of an answer is what clients decode; a redrive policy must be JSON, too.
 func TestRedrivePolicyIsJSON(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	s.queue("grave", nil)
 	url := s.queue("orders", attrs{"RedrivePolicy": redriveTo("grave", 4)})
