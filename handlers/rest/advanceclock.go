@@ -1,18 +1,24 @@
 package rest
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/dabba-mq/dabba/engine"
 )
 
-// maxAdvance is the most one call moves the clock.
-const maxAdvance = 366 * 24 * time.Hour
+const (
+	// maxAdvance is the most one call moves the clock.
+	maxAdvance = 366 * 24 * time.Hour
+	// lastAdvance is the last year that the clock may be moved to. Times of 64-bit nanoseconds end in 2262, and a delay or a
+	// retention may be long.
+	lastAdvance = 2150
+)
 
 // AdvanceClockRequest says how far the clock goes.
 type AdvanceClockRequest struct {
-	// At most 8784h, a year.
+	// At most 8784h, a year. The clock goes up to the year 2150.
 	By *Duration `json:"by" validate:"required" swaggertype:"string" extensions:"x-duration" example:"5m"`
 }
 
@@ -50,6 +56,9 @@ func (a *API) AdvanceClock(w http.ResponseWriter, r *http.Request) error {
 	}
 	if req.By == nil || *req.By <= 0 || time.Duration(*req.By) > maxAdvance {
 		return invalid("by", "Give a duration above 0, at most 8784h: the clock goes forward only.")
+	}
+	if a.advance(0).Add(time.Duration(*req.By)).Year() > lastAdvance {
+		return invalid("by", fmt.Sprintf("The clock goes up to the year %d; restart the server to have the system's time again.", lastAdvance))
 	}
 	return reply(w, http.StatusOK, AdvanceClockAnswer{Now: a.advance(time.Duration(*req.By)).UTC()})
 }
