@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -187,5 +191,35 @@ func TestSentBySQSReceivedNatively(t *testing.T) {
 	srv.Get("/v1/queues/q.fifo").Want(http.StatusOK).Decode(&left)
 	if left.Counts.Ready+left.Counts.Leased != 0 {
 		t.Errorf("after the delete there are %+v", left.Counts)
+	}
+}
+
+// TestASQSClientThatHangsUpLeasesNothing hangs up in the middle of an answer that is more than the sockets' buffers hold.
+func TestASQSClientThatHangsUpLeasesNothing(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	srv.Put("/v1/queues/q", `{"max_message_bytes":16777216,"visibility":"1h"}`).Want(http.StatusCreated)
+	srv.Post("/v1/queues/q/messages", strings.Repeat("x", 8<<20), "Content-Type", "text/plain").Want(http.StatusOK)
+
+	conn, err := net.Dial("tcp", strings.TrimPrefix(srv.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const request = `{"QueueUrl":"q"}`
+	if _, err := fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: test\r\nContent-Type: application/x-amz-json-1.0\r\n"+
+		"X-Amz-Target: AmazonSQS.ReceiveMessage\r\nContent-Length: %d\r\n\r\n%s", len(request), request); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.CopyN(io.Discard, conn, 5000); err != nil {
+		t.Fatalf("read the start of the answer: %v", err)
+	}
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var got rest.ReceiveAnswer
+	srv.Post("/v1/queues/q/receive?wait=30s", "").Want(http.StatusOK).Decode(&got)
+	if len(got.Messages) != 1 || got.Messages[0].Receives != 1 {
+		t.Fatalf("received %d messages after the hang-up, want the one, for the first time", len(got.Messages))
 	}
 }
