@@ -64,7 +64,11 @@ func unread(err error) error {
 	return err
 }
 
-// run does what the request asks for. The body is released before it may take long, unless the operation borrows it.
+// smallBody is the size up to which it does not matter how long what a request asks for is in memory.
+const smallBody = 64 << 10
+
+// run does what the request asks for. The body is released before it may take long, unless the operation borrows it, or it
+// is large: what was decoded is about as large, and counts by that for as long as a receive waits.
 func (c *call) run(p protocol, body *exchange.Body) (any, error) {
 	released := false
 	release := func() {
@@ -85,7 +89,7 @@ func (c *call) run(p protocol, body *exchange.Body) (any, error) {
 	if err := p.decode(in); err != nil {
 		return nil, err
 	}
-	if !op.borrows {
+	if !op.borrows && len(body.Bytes) <= smallBody {
 		release()
 	}
 	return op.do(c, in)
