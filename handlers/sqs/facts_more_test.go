@@ -259,6 +259,8 @@ func TestFact128InFlight(t *testing.T) {
 	})
 }
 
+// TestFact130QuietGroupsFirst is where groups take turns more strictly than on AWS, which only keeps back those that hold more
+// than a tenth of what is in flight, and at least 30: here whoever has the fewest in flight comes first from the start.
 func TestFact130QuietGroupsFirst(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, s *server) {

@@ -301,6 +301,13 @@ func TestFact062SystemAttributesMD5(t *testing.T) {
 				t.Errorf("the trace is shown among the sender's attributes: %v", got)
 			}
 		}
+		// It does not count in the size.
+		small := s.queue("small", attrs{"MaximumMessageSize": "1024"})
+		s.put(small, strings.Repeat("x", 1024), system)
+		same(t, "trace", s.one(small, all).object("Attributes").text("AWSTraceHeader"), trace)
+		s.do("SendMessage", params{"QueueUrl": url, "MessageBody": "x", "MessageSystemAttributes": params{
+			"AWSTraceHeader": text("String", strings.Repeat("x", 1025)),
+		}}).refused(400, badValue, "")
 		for name, value := range map[string]params{
 			"AWSTraceHeader": text("Number", "1"), "Other": text("String", "x"), "SenderId": text("String", "x"),
 		} {
