@@ -28,11 +28,8 @@ var (
 
 // addPermission adds a statement to the policy of a queue.
 func (c *call) addPermission(in *addPermissionRequest) (*nothing, error) {
-	ref, err := c.queue(in.QueueURL, "manage")
+	ref, _, err := c.existing(in.QueueURL, "manage")
 	if err != nil {
-		return nil, err
-	}
-	if _, err := c.Engine.Config(c.ctx(), ref); err != nil {
 		return nil, err
 	}
 	if err := in.validate(); err != nil {

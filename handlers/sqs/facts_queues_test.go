@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -706,11 +705,14 @@ func TestFact046MissingQueues(t *testing.T) {
 			"SetQueueAttributes":         {"Attributes": attrs{"DelaySeconds": "1"}},
 			"AddPermission":              {"Label": "a", "AWSAccountIds": []string{"111122223333"}, "Actions": []string{"SendMessage"}},
 			"RemovePermission":           {"Label": "a"},
-			"ListDeadLetterSourceQueues": {},
+			"ListDeadLetterSourceQueues": {"MaxResults": 0},
+			"SendMessage":                {"MessageBody": ""},
+			"ReceiveMessage":             {"MaxNumberOfMessages": 11},
+			"ChangeMessageVisibility":    {"ReceiptHandle": "garbage", "VisibilityTimeout": -1},
 		} {
-			in := params{"QueueUrl": strings.Replace(url, "orders", "missing", 1)}
-			maps.Copy(in, more)
-			s.do(operation, in).refused(400, noQueue, "")
+			missing := params{"QueueUrl": strings.Replace(url, "orders", "missing", 1)}
+			s.do(operation, with(missing, more)).refused(400, noQueue, "")
+			s.do(operation, missing).refused(400, noQueue, "") // whatever else is missing
 		}
 	})
 }

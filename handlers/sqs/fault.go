@@ -34,7 +34,8 @@ const (
 	common = "com.amazon.coral.service#"
 )
 
-// The table of faults: all that the wire answers with.
+// The table of faults. What this wire has no occasion for is there, too, so that it is the whole list of SQS: messageNotInflight,
+// unsupportedOperation and invalidIDFormat.
 var (
 	batchEntryIDsNotDistinct     = &kind{http.StatusBadRequest, prefix + "BatchEntryIdsNotDistinct", "BatchEntryIdsNotDistinct"}
 	batchRequestTooLong          = &kind{http.StatusBadRequest, prefix + "BatchRequestTooLong", "BatchRequestTooLong"}
@@ -127,3 +128,6 @@ func faultOf(err error) *fault {
 		return internalFailure.is(e.Detail)
 	}
 }
+
+// isNotFound says that there is no such queue, or whatever else the engine was asked for.
+func isNotFound(err error) bool { return err != nil && engine.ErrorOf(err).Code == engine.CodeNotFound }

@@ -258,3 +258,9 @@ func appendAttribute(b []byte, a messageAttribute) []byte {
 	}
 	return append(jsonwire.AppendString(append(b, `"DataType":`...), a.DataType), '}')
 }
+
+// asJSON encodes what cannot fail to encode.
+func asJSON(v any) string {
+	text, _ := json.Marshal(v)
+	return string(text)
+}

@@ -14,12 +14,9 @@ func (c *call) listQueues(in *listQueuesRequest) (*listQueuesAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := func(after string) ([]string, error) {
-		return c.Engine.Names(c.ctx(), c.tenant(), in.QueueNamePrefix, after, page.limit+1)
-	}
 	out := &listQueuesAnswer{}
 	for after, more := page.after, true; more; {
-		found, err := names(after)
+		found, err := c.Engine.Names(c.ctx(), c.tenant(), in.QueueNamePrefix, after, page.limit+1)
 		if err != nil {
 			return nil, err
 		}

@@ -172,11 +172,3 @@ func (c *call) allowed(p redriveAllowPolicy) (names []string, reason string) {
 	}
 	return names, ""
 }
-
-func isNotFound(err error) bool { return err != nil && engine.ErrorOf(err).Code == engine.CodeNotFound }
-
-// asJSON encodes what cannot fail to encode.
-func asJSON(v any) string {
-	text, _ := json.Marshal(v)
-	return string(text)
-}
