@@ -3,6 +3,7 @@ package sqs
 import (
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/dabba-mq/dabba/engine"
@@ -100,6 +101,9 @@ func (c *call) run(p protocol, body *exchange.Body) (any, error) {
 func (c *call) write(p protocol, answer *any) error {
 	out := newBuffer()
 	defer out.release()
+	if c.received != nil {
+		out.bytes = slices.Grow(out.bytes, roomFor(c.received)) // growing bit by bit leaves as much again behind
+	}
 	out.bytes = p.answer(out.bytes, *answer, requestID(c.w))
 	*answer = nil
 	if c.received != nil {
@@ -108,6 +112,16 @@ func (c *call) write(p protocol, answer *any) error {
 		}
 	}
 	return out.send(c.w, p, http.StatusOK)
+}
+
+// roomFor is about how many bytes the answer with the messages has.
+func roomFor(got *engine.Received) int {
+	const besides = 1 << 10 // the handle, ids and sums of a message, and its attributes if it has few
+	n := 0
+	for i := range got.Messages {
+		n += len(got.Messages[i].Body) + besides
+	}
+	return n
 }
 
 // refuse answers with a fault, and logs it when it is the server's.
