@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net"
@@ -233,6 +234,7 @@ func banner(o serveOptions, base, admin, try, promise string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Dabba %s is ready.\n\n", version())
 	fmt.Fprintf(&b, "  API    %s/v1\n", base)
+	fmt.Fprintf(&b, "  SQS    %s (region %s)\n", cmp.Or(o.publicURL, base), o.sqs.region)
 	fmt.Fprintf(&b, "  Docs   %s/docs\n", base)
 	if admin != "" {
 		fmt.Fprintf(&b, "  Admin  %s/metrics\n", admin)
