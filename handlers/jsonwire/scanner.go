@@ -59,6 +59,40 @@ func (s *Scanner) Key(name string) bool {
 	return false
 }
 
+// Object reads an object that is not empty: member reads the value that follows each name, as far as it wants that.
+func (s *Scanner) Object(member func(name []byte) bool) bool { return s.Take('{') && s.Members(member) }
+
+// Members is [Scanner.Object] after its brace.
+func (s *Scanner) Members(member func(name []byte) bool) bool {
+	for {
+		name, ok := s.Text()
+		switch {
+		case !ok || !s.Take(':') || !member(name):
+			return false
+		case s.Take('}'):
+			return true
+		case !s.Take(','):
+			return false
+		}
+	}
+}
+
+// List reads a list that is not empty, each entry of it by a call of entry.
+func (s *Scanner) List(entry func() bool) bool {
+	if !s.Take('[') {
+		return false
+	}
+	for entry() {
+		if s.Take(']') {
+			return true
+		}
+		if !s.Take(',') {
+			return false
+		}
+	}
+	return false
+}
+
 // Number reads a number of up to nine digits and nothing else. Of any other it leaves a rest that nothing takes.
 func (s *Scanner) Number() (int, bool) {
 	const most = 9

@@ -26,36 +26,21 @@ func scanSend(b []byte) (messages []engine.Message, many, ok bool) {
 // scanner knows what a message looks like.
 type scanner struct{ jsonwire.Scanner }
 
-func (s *scanner) list() ([]engine.Message, bool) {
-	if !s.Take('[') {
-		return nil, false
-	}
-	var messages []engine.Message
-	for {
+func (s *scanner) list() (messages []engine.Message, ok bool) {
+	ok = s.List(func() bool {
 		if !s.Take('{') || len(messages) == engine.MaxBatch {
-			return nil, false
+			return false
 		}
 		messages = append(messages, engine.Message{})
-		if !s.members(&messages[len(messages)-1]) {
-			return nil, false
-		}
-		if s.Take(']') {
-			return messages, true
-		}
-		if !s.Take(',') {
-			return nil, false
-		}
-	}
+		return s.members(&messages[len(messages)-1])
+	})
+	return messages, ok
 }
 
 // members reads the rest of a message after its brace: a body and, before or after it, what else is usual.
 func (s *scanner) members(m *engine.Message) bool {
 	var seen struct{ group, dedup, priority bool }
-	for {
-		name, ok := s.Text()
-		if !ok || !s.Take(':') {
-			return false
-		}
+	return s.Members(func(name []byte) (ok bool) {
 		switch {
 		case string(name) == "body" && m.Body == nil:
 			m.Body, ok = s.Text()
@@ -70,18 +55,9 @@ func (s *scanner) members(m *engine.Message) bool {
 		case string(name) == "priority" && !seen.priority:
 			m.Priority, ok = s.Number()
 			seen.priority = true
-		default:
-			return false
 		}
-		switch {
-		case !ok:
-			return false
-		case s.Take('}'):
-			return m.Body != nil
-		case !s.Take(','):
-			return false
-		}
-	}
+		return ok
+	}) && m.Body != nil
 }
 
 func (s *scanner) attributes(m *engine.Message) bool {

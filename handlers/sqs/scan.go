@@ -1,18 +1,15 @@
 package sqs
 
-import (
-	"slices"
+import "github.com/dabba-mq/dabba/handlers/jsonwire"
 
-	"github.com/dabba-mq/dabba/handlers/jsonwire"
-)
-
-// scan reads the shape that nearly all requests on a message's way have: texts and whole numbers, without attributes. It is
-// false for everything else, errors included, and leaves the request as it was: see [jsonwire.Scanner].
+// scan reads the shape that nearly all sends have: texts and whole numbers, without attributes. It is false for everything
+// else, errors included, and leaves the request as it was: see [jsonwire.Scanner]. Other requests are short, so that decoding
+// them costs next to nothing.
 func scan(body []byte, request any) bool {
 	s := scanner{jsonwire.Scan(body)}
 	switch in := request.(type) {
 	case *sendMessageRequest:
-		ok := s.object(func(name []byte) bool {
+		ok := s.Object(func(name []byte) bool {
 			if string(name) == "QueueUrl" {
 				return s.text(&in.QueueURL)
 			}
@@ -20,31 +17,12 @@ func scan(body []byte, request any) bool {
 		})
 		return keep(in, ok && s.End())
 	case *sendMessageBatchRequest:
-		ok := scanBatch(&s, &in.QueueURL, &in.Entries, func(e *sendMessageEntry, name []byte) bool {
-			if string(name) == "Id" {
-				return s.text(&e.ID)
-			}
-			return s.outgoing(&e.outgoing, name)
-		})
-		return keep(in, ok && s.End())
-	case *deleteMessageBatchRequest:
-		ok := scanBatch(&s, &in.QueueURL, &in.Entries, func(e *deleteMessageEntry, name []byte) bool {
-			switch string(name) {
-			case "Id":
-				return s.text(&e.ID)
-			case "ReceiptHandle":
-				return s.text(&e.ReceiptHandle)
-			}
-			return false
-		})
-		return keep(in, ok && s.End())
-	case *deleteMessageRequest:
-		ok := s.object(func(name []byte) bool {
-			switch string(name) {
-			case "QueueUrl":
+		ok := s.Object(func(name []byte) bool {
+			switch {
+			case string(name) == "QueueUrl":
 				return s.text(&in.QueueURL)
-			case "ReceiptHandle":
-				return s.text(&in.ReceiptHandle)
+			case string(name) == "Entries" && in.Entries == nil:
+				return s.entries(in)
 			}
 			return false
 		})
@@ -62,52 +40,25 @@ func keep[In any](in *In, ok bool) bool {
 	return ok
 }
 
-// scanner knows what requests look like. What a request has twice it does not take.
+// scanner knows what sends look like. What a request has twice it does not take.
 type scanner struct{ jsonwire.Scanner }
 
-// object reads an object whose members are read one by one.
-func (s *scanner) object(member func(name []byte) bool) bool {
-	if !s.Take('{') {
-		return false
-	}
-	for {
-		name, ok := s.Text()
-		switch {
-		case !ok || !s.Take(':') || !member(name):
-			return false
-		case s.Take('}'):
-			return true
-		case !s.Take(','):
+// entries reads no more of them than are allowed.
+func (s *scanner) entries(in *sendMessageBatchRequest) bool {
+	in.Entries = make([]sendMessageEntry, 0, maxEntries)
+	return s.List(func() bool {
+		n := len(in.Entries)
+		if n == maxEntries {
 			return false
 		}
-	}
-}
-
-// scanBatch reads a queue and a list of no more entries than are allowed.
-func scanBatch[Entry any](s *scanner, queueURL *string, entries *[]Entry, member func(e *Entry, name []byte) bool) bool {
-	return s.object(func(name []byte) bool {
-		switch {
-		case string(name) == "QueueUrl":
-			return s.text(queueURL)
-		case string(name) != "Entries" || *entries != nil || !s.Take('['):
-			return false
-		}
-		*entries = slices.Grow(*entries, maxEntries)
-		for len(*entries) < maxEntries {
-			var none Entry
-			*entries = append(*entries, none)
-			e := &(*entries)[len(*entries)-1]
-			if !s.object(func(name []byte) bool { return member(e, name) }) {
-				return false
+		in.Entries = in.Entries[:n+1]
+		e := &in.Entries[n]
+		return s.Object(func(name []byte) bool {
+			if string(name) == "Id" {
+				return s.text(&e.ID)
 			}
-			if s.Take(']') {
-				return true
-			}
-			if !s.Take(',') {
-				return false
-			}
-		}
-		return false
+			return s.outgoing(&e.outgoing, name)
+		})
 	})
 }
 
