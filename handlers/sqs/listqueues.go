@@ -15,6 +15,7 @@ func (c *call) listQueues(in *listQueuesRequest) (*listQueuesAnswer, error) {
 		return nil, err
 	}
 	out := &listQueuesAnswer{}
+	last := "" // of those that are shown; after may be one that is not
 	for after, more := page.after, true; more; {
 		found, err := c.Engine.Names(c.ctx(), c.tenant(), in.QueueNamePrefix, after, page.limit+1)
 		if err != nil {
@@ -25,11 +26,11 @@ func (c *call) listQueues(in *listQueuesRequest) (*listQueuesAnswer, error) {
 				continue
 			}
 			if len(out.QueueURLs) == page.limit {
-				out.NextToken = page.next(after)
+				out.NextToken = page.next(last)
 				return out, nil
 			}
 			out.QueueURLs = append(out.QueueURLs, c.url(name))
-			after = name
+			last = name
 		}
 		if more = len(found) == min(page.limit+1, maxPage); more {
 			after = found[len(found)-1]
