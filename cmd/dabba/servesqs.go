@@ -1,8 +1,6 @@
 package main
 
 import (
-	"regexp"
-
 	"github.com/spf13/pflag"
 
 	"github.com/dabba-mq/dabba/handlers/sqs"
@@ -20,16 +18,11 @@ func (o *sqsOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.relaxed, "sqs-relaxed", false, "leave out SQS's waits of 60 seconds between two purges and before a deleted queue is made again")
 }
 
-var (
-	accountNumber = regexp.MustCompile(`^[0-9]{12}$`)
-	regionName    = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
-)
-
 func (o *sqsOptions) check() error {
-	if !accountNumber.MatchString(o.account) {
+	if !sqs.IsAccount(o.account) {
 		return usagef("--sqs-account is a number of 12 digits, not %q", o.account)
 	}
-	if !regionName.MatchString(o.region) {
+	if !sqs.IsRegion(o.region) {
 		return usagef("--sqs-region is a name like us-east-1, not %q", o.region)
 	}
 	return nil
