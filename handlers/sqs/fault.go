@@ -20,6 +20,14 @@ type fault struct {
 
 func (f *fault) Error() string { return f.code + ": " + f.message }
 
+// sender says whose fault it is, in the words of AWS.
+func (f *fault) sender() string {
+	if f.status >= http.StatusInternalServerError {
+		return "Receiver"
+	}
+	return "Sender"
+}
+
 // kind is one row of the table of faults. The code is that of the Query protocol and of the x-amzn-query-error header, the
 // shape is the __type of the JSON protocol.
 type kind struct {

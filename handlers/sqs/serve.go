@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"strconv"
 
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/exchange"
@@ -99,19 +98,19 @@ func (c *call) run(p protocol, body *exchange.Body) (any, error) {
 // write answers, and forgets what the answer was made of: messages are not several times in memory while a slow client
 // reads.
 func (c *call) write(p protocol, answer *any) error {
-	out := newBuffer()
-	defer out.release()
+	out := exchange.NewAnswer()
+	defer out.Release()
 	if c.received != nil {
-		out.bytes = slices.Grow(out.bytes, roomFor(c.received)) // growing bit by bit leaves as much again behind
+		out.Bytes = slices.Grow(out.Bytes, roomFor(c.received)) // growing bit by bit leaves as much again behind
 	}
-	out.bytes = p.answer(out.bytes, *answer, requestID(c.w))
+	out.Bytes = p.answer(out.Bytes, *answer, requestID(c.w))
 	*answer = nil
 	if c.received != nil {
 		for i := range c.received.Messages {
 			c.received.Messages[i].Body = nil
 		}
 	}
-	return out.send(c.w, p, http.StatusOK)
+	return send(c.w, out, p, http.StatusOK)
 }
 
 // roomFor is about how many bytes the answer with the messages has.
@@ -138,30 +137,18 @@ func (a *API) refuse(w http.ResponseWriter, r *http.Request, p protocol, err err
 			slog.Any("error", err))
 	}
 	w.Header().Set("X-Amzn-Query-Error", f.code+";"+f.sender())
-	out := newBuffer()
-	defer out.release()
-	out.bytes = p.fault(out.bytes, f, requestID(w))
-	_ = out.send(w, p, f.status)
+	out := exchange.NewAnswer()
+	defer out.Release()
+	out.Bytes = p.fault(out.Bytes, f, requestID(w))
+	_ = send(w, out, p, f.status)
 }
 
 // requestID is the one that the observer gave the request.
 func requestID(w http.ResponseWriter) string { return w.Header().Get(middleware.RequestIDHeader) }
 
-// sender says whose fault it is, in the words of AWS.
-func (f *fault) sender() string {
-	if f.status >= http.StatusInternalServerError {
-		return "Receiver"
-	}
-	return "Sender"
-}
-
 // send writes the answer in one go. The error is that of the connection.
-func (b *buffer) send(w http.ResponseWriter, p protocol, status int) error {
+func send(w http.ResponseWriter, out *exchange.Answer, p protocol, status int) error {
 	h := w.Header()
 	h[requestIDHeader] = h[middleware.RequestIDHeader]
-	h["Content-Type"] = []string{p.contentType()}
-	h["Content-Length"] = []string{strconv.Itoa(len(b.bytes))}
-	w.WriteHeader(status)
-	_, err := w.Write(b.bytes)
-	return err
+	return out.Send(w, status, []string{p.contentType()})
 }
