@@ -3,7 +3,6 @@ package sqs
 import (
 	"bytes"
 	"errors"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -95,17 +94,10 @@ func explain(body []byte, err error) string {
 	if !ok {
 		return "The request body is not valid JSON."
 	}
-	at := jsonwire.Place(body, wrong.ByteOffset)
-	switch {
-	case errors.Is(wrong.Err, jsontext.ErrDuplicateName):
-		return "The parameter " + jsonwire.FieldName(wrong.JSONPointer) + " is given twice" + at + "."
-	case errors.Is(wrong.Err, io.ErrUnexpectedEOF):
-		return "The request body is not valid JSON: it ends too early" + at + "."
-	case wrong.Err != nil:
-		return "The request body is not valid JSON: " + wrong.Err.Error() + at + "."
-	default:
-		return "The request body is not valid JSON" + at + "."
+	if errors.Is(wrong.Err, jsontext.ErrDuplicateName) {
+		return "The parameter " + jsonwire.FieldName(wrong.JSONPointer) + " is given twice" + jsonwire.Place(body, wrong.ByteOffset) + "."
 	}
+	return jsonwire.NotJSON(body, wrong)
 }
 
 func (j *jsonProtocol) answer(b []byte, answer any, _ string) []byte { return appendAnswer(b, answer) }
