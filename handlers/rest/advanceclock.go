@@ -30,7 +30,7 @@ type AdvanceClockAnswer struct {
 // AdvanceClock moves the clock of a development server forward.
 //
 // @Summary Move the development clock
-// @Description Only on a server that was started with --dev, for test suites that would have to sleep otherwise: delays, leases, retries, deduplication, time to live, retention, schedules and the waits of receives see the time pass at once. It cannot be moved back, and is the system's again when the server restarts. Tokens and signatures are checked against the system's clock. With keys configured it needs admin:*:* in the default tenant, since it is the clock of all.
+// @Description Only on a server that was started with --dev, for test suites that would have to sleep otherwise: delays, leases, retries, deduplication, time to live, retention and the waits of receives see the time pass at once. Schedules do, too, but a fire time that is passed by more than a minute was missed. It cannot be moved back. A restart begins with the system's clock again, but a queue that has seen a later time stays there until the clock has caught up: use a new folder, or --store memory. Tokens and signatures are checked against the system's clock. With keys configured it needs admin:*:* in the default tenant, since it is the clock of all.
 // @ID advanceClock
 // @Tags server
 // @Accept json
