@@ -21,14 +21,14 @@ const (
 	payloadDedupVersion = 2
 )
 
-// messageSize is what a message counts: body and attributes, in bytes.
+// messageSize is what a message counts: body and attributes, in bytes, without what does not count.
 func messageSize(m *Message) int64 {
 	n := int64(len(m.Body))
 	for i := range m.Attributes {
 		a := &m.Attributes[i]
 		n += int64(len(a.Name)) + int64(len(a.Type)) + int64(len(a.Value))
 	}
-	return n
+	return n - int64(m.Uncounted)
 }
 
 // payloadBound is at least the length of the encoded message.

@@ -275,6 +275,9 @@ type Message struct {
 	Priority int
 	// TTL is how long from now the message may be delivered; nil for as long as it stays.
 	TTL *time.Duration
+	// Uncounted is how many bytes of the attributes do not count in the message's size when it is sent: of those that a wire
+	// adds itself and bounds itself.
+	Uncounted int
 	// Refused is why the wire could not read the message, nil for one that it could. It becomes the message's outcome,
 	// and the others go on. Body is then whatever was sent, to tell repeats from other requests.
 	Refused *Error

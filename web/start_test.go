@@ -13,8 +13,13 @@ import (
 func TestStartPageShowsTheAddressItWasReachedBy(t *testing.T) {
 	t.Parallel()
 	page := get(t, "queues.example:8080", false)
-	if want := "curl -X PUT http://queues.example:8080/v1/queues/hello"; !strings.Contains(page, want) {
-		t.Errorf("the start page has no line %q", want)
+	for _, want := range []string{
+		"curl -X PUT http://queues.example:8080/v1/queues/hello",
+		"the endpoint <code>http://queues.example:8080</code>",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the start page has no %q", want)
+		}
 	}
 }
 

@@ -18,6 +18,8 @@ import (
 const (
 	// benchBatch is how many messages the batched phases carry in a request.
 	benchBatch = 10
+	wireNative = "native"
+	wireSQS    = "sqs"
 	// benchSlack is what a run may take beyond what its phases add up to.
 	benchSlack = 2 * time.Minute
 )
@@ -31,6 +33,7 @@ type benchOptions struct {
 	depth       int
 	fifo        bool
 	groups      int
+	wire        string
 	parent      string
 	store       string
 	json        bool
@@ -53,6 +56,7 @@ the rounds.`,
   dabba bench --depth 1000000
   dabba bench --fifo
   dabba bench --store redis://127.0.0.1:6379/0
+  dabba bench --wire sqs
   dabba bench --url http://queue.example:8080 --duration 10s --json`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -86,6 +90,7 @@ the rounds.`,
 	f.IntVar(&o.depth, "depth", 0, "also compare receiving at a backlog of this many messages with a backlog of 1000")
 	f.BoolVar(&o.fifo, "fifo", false, "also measure a FIFO queue, beside the standard queue of the same round; with --depth compare depths of FIFO queues")
 	f.IntVar(&o.groups, "groups", 10_000, "groups that the messages of a FIFO queue are spread over")
+	f.StringVar(&o.wire, "wire", wireNative, "sqs also measures the SQS wire, beside the native one of the same round")
 	f.StringVar(&o.parent, "dir", "", "`folder` to make the started server's data folder in (default: the system's for temporary files)")
 	f.StringVar(&o.store, "store", "", "where the started server keeps its messages: as for serve; on Redis under a prefix of its own, which is removed in the end")
 	f.BoolVar(&o.json, "json", false, "print JSON")
@@ -110,6 +115,10 @@ func (o *benchOptions) check(c *client) error {
 		return usagef("--groups is from 1 to %d, not %d", maxGroups, o.groups)
 	case o.store != "" && !slices.Contains([]string{"segment", "memory"}, o.store) && !(&serveOptions{store: o.store}).onRedis():
 		return usagef("--store is segment, memory or the address of a Redis server (redis://host:6379/0), not %q", redact(o.store))
+	case o.wire != wireNative && o.wire != wireSQS:
+		return usagef("--wire is native or sqs, not %q", o.wire)
+	case o.wire == wireSQS && o.size*benchBatch > maxSQSBatch:
+		return usagef("--size is at most %d with --wire sqs, since %d messages of it go into one request, not %d", maxSQSBatch/benchBatch, benchBatch, o.size)
 	case o.depth < 0:
 		return usagef("--depth is a number of messages, not %d", o.depth)
 	case strings.HasPrefix(c.base, "https:"):
@@ -131,7 +140,7 @@ func (o *benchOptions) explain(c *client, err error) error {
 
 // run measures, either the server the client points to or one of its own.
 func (o *benchOptions) run(ctx context.Context, p program, c *client, given bool) error {
-	phases := time.Duration(o.rounds+1) * 14 * o.duration.value
+	phases := time.Duration(o.rounds+1) * 20 * o.duration.value
 	filling := time.Duration(o.depth/2000) * time.Second // a server slower than this is not worth waiting for
 	ctx, cancel := context.WithTimeoutCause(ctx, phases+filling+benchSlack, errors.New("the server is too slow: the run took too long"))
 	defer cancel()

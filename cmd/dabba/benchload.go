@@ -113,11 +113,13 @@ func (l *load) run(ctx context.Context, d time.Duration, do work) (measured, err
 
 // post is a whole request.
 func (l *load) post(path, body string) []byte {
-	return append(l.head(nil, path, len(body)), body...)
+	return append(l.head(nil, path, plainJSON, len(body)), body...)
 }
 
-// head appends the head of a request.
-func (l *load) head(b []byte, path string, length int) []byte {
+const plainJSON = "Content-Type: application/json"
+
+// head appends the head of a request, with headers that say what the body is.
+func (l *load) head(b []byte, path, headers string, length int) []byte {
 	b = append(b, "POST "...)
 	b = append(b, path...)
 	b = append(b, " HTTP/1.1\r\nHost: "...)
@@ -126,7 +128,8 @@ func (l *load) head(b []byte, path string, length int) []byte {
 		b = append(b, "\r\nAuthorization: Bearer "...)
 		b = append(b, l.token...)
 	}
-	b = append(b, "\r\nContent-Type: application/json\r\nContent-Length: "...)
+	b = append(append(b, "\r\n"...), headers...)
+	b = append(b, "\r\nContent-Length: "...)
 	b = strconv.AppendInt(b, int64(length), 10)
 	return append(b, "\r\n\r\n"...)
 }
@@ -233,6 +236,6 @@ func (w *wire) acks(l *load, path string, answer []byte) (request []byte, receip
 		receipts++
 	}
 	w.body = append(w.body, `]}`...)
-	w.ou = append(l.head(w.ou[:0], path, len(w.body)), w.body...)
+	w.ou = append(l.head(w.ou[:0], path, plainJSON, len(w.body)), w.body...)
 	return w.ou, receipts
 }

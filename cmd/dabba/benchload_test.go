@@ -166,3 +166,18 @@ func TestFigures(t *testing.T) {
 		t.Error("figures that could not be measured must be absent")
 	}
 }
+
+func TestDeletes(t *testing.T) {
+	t.Parallel()
+	l := &load{addr: "host:1"}
+	w := &wire{}
+	got, n := w.deletes(l, `{"QueueUrl":"q",`, []byte(`{"Messages":[{"MessageId":"1","ReceiptHandle":"h-1","Body":"x"},{"ReceiptHandle":"h-2"}]}`))
+	want := "POST / HTTP/1.1\r\nHost: host:1\r\nContent-Type: application/x-amz-json-1.0\r\nX-Amz-Target: AmazonSQS.DeleteMessageBatch\r\nContent-Length: 94\r\n\r\n" +
+		`{"QueueUrl":"q","Entries":[{"Id":"0","ReceiptHandle":"h-1"},{"Id":"1","ReceiptHandle":"h-2"}]}`
+	if string(got) != want || n != 2 {
+		t.Errorf("deletes = %q, %d; want %q, 2", got, n, want)
+	}
+	if _, n := w.deletes(l, `{"QueueUrl":"q",`, []byte(`{}`)); n != 0 {
+		t.Errorf("deletes of an empty answer: %d handles, want 0", n)
+	}
+}

@@ -32,6 +32,7 @@ const (
 // phaseNames are all of them in the order of the report.
 var phaseNames = []string{
 	phaseSingle, phaseBatch, phaseReceive, onFIFO + phaseSingle, onFIFO + phaseBatch, onFIFO + phaseReceive,
+	onSQS + phaseSingle, onSQS + phaseBatch, onSQS + phaseReceive,
 }
 
 // all runs one round to warm up, the rounds that count, and the comparison of depths if it is wanted.
@@ -78,30 +79,37 @@ func (b *bench) say(format string, args ...any) {
 	fmt.Fprintf(b.progress, format+"\n", args...)
 }
 
-// round measures each phase right after the handler, on a standard queue and, if wanted, on a FIFO queue.
+// round measures each phase right after the handler, on a standard queue and, if wanted, on a FIFO queue and over the SQS
+// wire.
 func (b *bench) round(ctx context.Context, queue string, d time.Duration, toServer, toHandler *load) (map[string]comparison, error) {
 	results := map[string]comparison{}
-	if err := b.phases(ctx, results, queue, d, toServer, toHandler); err != nil {
+	if err := b.phases(ctx, results, "", queue, newRequests, d, toServer, toHandler); err != nil {
 		return nil, err
 	}
 	if b.options.fifo {
-		if err := b.phases(ctx, results, queue+".fifo", d, toServer, toHandler); err != nil {
+		if err := b.phases(ctx, results, onFIFO, queue+".fifo", newRequests, d, toServer, toHandler); err != nil {
+			return nil, err
+		}
+	}
+	if b.options.wire == wireSQS {
+		if err := b.phases(ctx, results, onSQS, queue+"-sqs", newSQSRequests, d, toServer, toHandler); err != nil {
 			return nil, err
 		}
 	}
 	return results, nil
 }
 
-func (b *bench) phases(ctx context.Context, results map[string]comparison, queue string, d time.Duration, toServer, toHandler *load) error {
+// preparer makes the requests of the phases on one queue.
+type preparer func(l *load, queue string, o *benchOptions) *requests
+
+func (b *bench) phases(
+	ctx context.Context, results map[string]comparison, prefix, queue string, prepare preparer, d time.Duration, toServer, toHandler *load,
+) error {
 	if err := b.createQueue(ctx, queue); err != nil {
 		return err
 	}
 	defer b.deleteQueue(ctx, queue)
-	prefix := ""
-	if isFIFO(queue) {
-		prefix = onFIFO
-	}
-	requests := newRequests(toServer, queue, b.options)
+	requests := prepare(toServer, queue, b.options)
 	empty := newRequests(toHandler, queue, b.options)
 	phases := []struct {
 		name string
@@ -128,9 +136,10 @@ func (b *bench) phases(ctx context.Context, results map[string]comparison, queue
 // requests are the prepared bytes for one queue, and the ways to use them.
 type requests struct {
 	load            *load
-	ackPath         string
 	single, several template
 	takeMany        []byte
+	// ack makes the request that acknowledges what an answer to takeMany has, and counts it.
+	ack func(w *wire, answer []byte) (request []byte, receipts int)
 	// groups is how many groups the messages are spread over, in turn; 0 in a standard queue.
 	groups uint64
 	sent   atomic.Uint64
@@ -177,10 +186,12 @@ func newRequests(l *load, queue string, o *benchOptions) *requests {
 	one := message(queue, o.size)
 	r := &requests{
 		load:     l,
-		ackPath:  queuePath(queue, "/ack"),
 		single:   newTemplate(l.post(queuePath(queue, "/messages"), one)),
 		several:  newTemplate(l.post(queuePath(queue, "/messages"), messages(one, benchBatch))),
 		takeMany: l.post(queuePath(queue, "/receive"), fmt.Sprintf(`{"max":%d}`, benchBatch)),
+		ack: func(w *wire, answer []byte) ([]byte, int) {
+			return w.acks(l, queuePath(queue, "/ack"), answer)
+		},
 	}
 	if isFIFO(queue) {
 		r.groups = uint64(o.groups)
@@ -221,7 +232,7 @@ func (r *requests) receiveAndAck(w *wire) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	ack, n := w.acks(r.load, r.ackPath, answer)
+	ack, n := r.ack(w, answer)
 	if n == 0 {
 		return 0, errDrained
 	}

@@ -39,6 +39,8 @@ type phaseReport struct {
 	Ratios  []float64 `json:"ratios"`
 	// OfStandard is, for a FIFO queue, its rate by that of the standard queue in the same round, the median of them.
 	OfStandard float64 `json:"of_standard_queue,omitzero"`
+	// OfNative is, over the SQS wire, its rate by that of the native one in the same round, the median of them.
+	OfNative float64 `json:"of_native_wire,omitzero"`
 	// processor time
 	Micros        float64 `json:"server_us_per_message,omitzero"`
 	HandlerMicros float64 `json:"handler_us_per_request,omitzero"`
@@ -96,15 +98,24 @@ func (r *benchReport) finish() {
 			row.Ratios = append(row.Ratios, round[phase].server.perSecond()/round[phase].handler.perSecond())
 		}
 		row.Ratio = median(row.Ratios)
-		if plain, ok := strings.CutPrefix(phase, onFIFO); ok {
-			var of []float64
-			for _, round := range r.rounds {
-				of = append(of, round[phase].server.perSecond()/round[plain].server.perSecond())
-			}
-			row.OfStandard = median(of)
-		}
+		row.OfStandard = r.against(phase, onFIFO)
+		row.OfNative = r.against(phase, onSQS)
 		r.Phases = append(r.Phases, row)
 	}
+}
+
+// against is the rate of a phase whose name has the prefix by that of the phase without it in the same round, the median
+// of all rounds; 0 for other phases.
+func (r *benchReport) against(phase, prefix string) float64 {
+	plain, ok := strings.CutPrefix(phase, prefix)
+	if !ok {
+		return 0
+	}
+	var all []float64
+	for _, round := range r.rounds {
+		all = append(all, round[phase].server.perSecond()/round[plain].server.perSecond())
+	}
+	return median(all)
 }
 
 // microsPer is the server's processor time for each message, in µs; 0 when unknown.
@@ -157,6 +168,13 @@ func (r *benchReport) print(out io.Writer) error {
 			if p.OfStandard > 0 {
 				fmt.Fprintf(out, "  %s: %.2f\n", p.Phase, p.OfStandard)
 			}
+		}
+	}
+	heading := "\nThe SQS wire, by the native one of the same round:\n"
+	for _, p := range r.Phases {
+		if p.OfNative > 0 {
+			fmt.Fprintf(out, "%s  %s: %.2f\n", heading, p.Phase, p.OfNative)
+			heading = ""
 		}
 	}
 	if r.Depth == nil {

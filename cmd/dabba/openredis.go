@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/redis"
@@ -36,10 +37,14 @@ func redisOptions(address string) (redis.Options, error) {
 	return redis.Options{URL: u.String(), Prefix: prefix}, nil
 }
 
-func openRedis(ctx context.Context, address string, log *slog.Logger) (store.Store, error) {
-	o, err := redisOptions(address)
+// openRedis lets the Redis server say what time it is, unless the clock is one that tests move.
+func openRedis(ctx context.Context, serving serveOptions, now func() time.Time, log *slog.Logger) (store.Store, error) {
+	o, err := redisOptions(serving.store)
 	if err != nil {
 		return nil, err
+	}
+	if serving.dev {
+		o.Now = now
 	}
 	o.Warning = func(s string) { log.Warn(s) } //nolint:sloglint // a sentence for people
 	s, err := redis.Open(ctx, o)

@@ -21,16 +21,16 @@ var syncModes = map[string]segment.SyncMode{
 }
 
 // openStore is the [storeOpener] of the program.
-func openStore(ctx context.Context, o serveOptions, log *slog.Logger, m *metrics.Metrics, failed func(error)) (store.Store, error) {
+func openStore(ctx context.Context, o serveOptions, now func() time.Time, log *slog.Logger, m *metrics.Metrics, failed func(error)) (store.Store, error) {
 	if o.store == "memory" {
-		return memory.New(memory.Options{Now: time.Now}), nil
+		return memory.New(memory.Options{Now: now}), nil
 	}
 	if o.onRedis() {
-		return openRedis(ctx, o.store, log)
+		return openRedis(ctx, o, now, log)
 	}
 	s, err := segment.Open(ctx, segment.Options{
 		Dir:        o.data,
-		Now:        time.Now,
+		Now:        now,
 		Sync:       syncModes[o.fsync],
 		FileSize:   int64(o.journalSize),
 		Quarantine: o.quarantine,

@@ -27,8 +27,8 @@ const (
 	abandoned = 2 * time.Second
 )
 
-// storeOpener opens the store that the options name. When the store can write no more it calls failed, once.
-type storeOpener func(ctx context.Context, o serveOptions, log *slog.Logger, m *metrics.Metrics, failed func(error)) (store.Store, error)
+// storeOpener opens the store that the options name, with the clock of its queues. When the store can write no more it calls failed, once.
+type storeOpener func(ctx context.Context, o serveOptions, now func() time.Time, log *slog.Logger, m *metrics.Metrics, failed func(error)) (store.Store, error)
 
 // serve runs the server until the context ends (nil), or until the store or a listener fails.
 func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, open storeOpener) (err error) {
@@ -60,15 +60,16 @@ func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, ope
 	}
 	defer public.Close()
 
+	clock := &devClock{system: time.Now}
 	count := metrics.New()
 	failed := make(chan error, 3) // the store and two listeners
-	s, err := open(ctx, o, log, count, func(err error) { failed <- err })
+	s, err := open(ctx, o, clock.now, log, count, func(err error) { failed <- err })
 	if err != nil {
 		return err
 	}
 	defer func() { keep(s.Close()) }()
 	e, err := engine.Open(ctx, s, engine.Options{
-		Now: time.Now, Rand: rand.Reader, Events: handlers.Audit(log, count.Events()),
+		Now: clock.now, Rand: rand.Reader, Events: handlers.Audit(log, count.Events()),
 		Node: nodeName(o, func() string { return rand.Text()[:8] }),
 	})
 	if err != nil {
@@ -86,6 +87,14 @@ func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, ope
 		Readiness:     new(rest.Readiness),
 		Version:       version(),
 		SeparateAdmin: o.adminAddr != "",
+		SQS:           o.sqs.settings(o.publicURL),
+	}
+	if o.dev {
+		config.Advance = func(d time.Duration) time.Time {
+			defer e.ClockChanged()
+			return clock.advance(d)
+		}
+		log.Warn("development server: whoever may call POST /v1/dev/clock/advance moves its clock")
 	}
 	servers := servers{failed: failed}
 	servers.serve(public, handlers.NewServer(handlers.New(config), log))

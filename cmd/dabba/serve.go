@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net"
@@ -27,7 +28,9 @@ type serveOptions struct {
 	authKeys, jwksURL  string
 	accessKeys         string
 	issuer, audience   string
-	insecure           bool
+	insecure, dev      bool
+	publicURL          string
+	sqs                sqsOptions
 	quarantine         bool
 	logLevel           string
 	config             string
@@ -86,6 +89,9 @@ func (o *serveOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.audience, "jwt-audience", "", "aud that tokens must have")
 	f.StringVar(&o.accessKeys, "access-keys", "", "`file` with the access keys that sign requests of the SQS wire, JSON, mode 0600; SIGHUP reads it again")
 	f.BoolVar(&o.insecure, "insecure", false, "listen beyond this machine without authentication")
+	f.StringVar(&o.publicURL, "public-url", "", "`URL` under which clients reach the API, for the queue URLs of the SQS wire (default: as each request did)")
+	o.sqs.register(f)
+	f.BoolVar(&o.dev, "dev", false, "let POST /v1/dev/clock/advance move the clock, for test suites that would have to sleep")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&o.config, "config", "", "`file` with these settings, YAML or JSON")
 	f.BoolVar(&o.untilInputEnds, "until-input-ends", false, "stop when standard input ends")
@@ -123,6 +129,12 @@ func (o *serveOptions) check(inlineKeys bool) (slog.Level, error) {
 			return level, usagef("--jwks-url is an address like https://id.example/jwks.json, not %q", redact(o.jwksURL))
 		}
 	}
+	if err := o.checkPublicURL(); err != nil {
+		return level, err
+	}
+	if err := o.sqs.check(); err != nil {
+		return level, err
+	}
 	tokens := inlineKeys || o.authKeys != "" || o.jwksURL != ""
 	if !tokens && (o.issuer != "" || o.audience != "") {
 		return level, usagef("--jwt-issuer and --jwt-audience need keys to verify tokens with: give --auth-keys or --jwks-url")
@@ -134,6 +146,19 @@ func (o *serveOptions) check(inlineKeys bool) (slog.Level, error) {
 		return level, nil
 	}
 	return level, o.checkAddress("--admin-addr", o.adminAddr, false)
+}
+
+// checkPublicURL leaves the URL without a slash at its end.
+func (o *serveOptions) checkPublicURL() error {
+	o.publicURL = strings.TrimRight(o.publicURL, "/")
+	if o.publicURL == "" {
+		return nil
+	}
+	u, err := url.Parse(o.publicURL)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return usagef("--public-url is an address like https://queues.example, not %q", redact(o.publicURL))
+	}
+	return nil
 }
 
 // checkAddress refuses to be open to other machines by accident.
@@ -216,6 +241,7 @@ func banner(o serveOptions, base, admin, try, promise string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Dabba %s is ready.\n\n", version())
 	fmt.Fprintf(&b, "  API    %s/v1\n", base)
+	fmt.Fprintf(&b, "  SQS    %s (region %s)\n", cmp.Or(o.publicURL, base), o.sqs.region)
 	fmt.Fprintf(&b, "  Docs   %s/docs\n", base)
 	if admin != "" {
 		fmt.Fprintf(&b, "  Admin  %s/metrics\n", admin)

@@ -1,5 +1,5 @@
 // Package exchange is what both wires do with a client's connection: take in a request body within the server's memory,
-// and hand messages over or take them back. What a body says and how an answer reads is up to the wires.
+// write answers from pooled memory, and hand messages over or take them back. What a body says and how an answer reads is up to the wires.
 package exchange
 
 import (

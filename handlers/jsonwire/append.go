@@ -50,14 +50,14 @@ func plain[T string | []byte](s T, i int) int {
 	w := s[i : i+8]
 	x := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 |
 		uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56
-	if Special(x) {
+	if special(x) {
 		return 0
 	}
 	return 8
 }
 
-// Special says whether any byte of x is outside ASCII, below a space, a quote or a backslash.
-func Special(x uint64) bool {
+// special says whether any byte of x is outside ASCII, below a space, a quote or a backslash.
+func special(x uint64) bool {
 	const (
 		ones  = 0x0101010101010101
 		highs = 0x8080808080808080

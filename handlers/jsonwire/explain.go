@@ -2,7 +2,9 @@ package jsonwire
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"strconv"
 	"strings"
@@ -42,6 +44,18 @@ func Wanted(t reflect.Type) string {
 	default:
 		return "of another type"
 	}
+}
+
+// NotJSON says why the body is none, and where.
+func NotJSON(body []byte, err *jsontext.SyntacticError) string {
+	reason := ""
+	switch {
+	case errors.Is(err.Err, io.ErrUnexpectedEOF):
+		reason = ": it ends too early"
+	case err.Err != nil:
+		reason = ": " + err.Err.Error()
+	}
+	return "The request body is not valid JSON" + reason + Place(body, err.ByteOffset) + "."
 }
 
 // FieldName writes a JSON pointer the way people write fields: messages[3].delay.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/exchange"
 )
 
 // Ack removes messages that are done with.
@@ -44,9 +45,9 @@ func (a *API) Ack(w http.ResponseWriter, r *http.Request) error {
 
 // replyResults answers with what became of each item. A client that is gone may repeat.
 func replyResults(w http.ResponseWriter, results []engine.ItemResult) error {
-	out := newAnswer()
-	defer out.release()
-	b := append(out.bytes, `{"results":[`...)
+	out := exchange.NewAnswer()
+	defer out.Release()
+	b := append(out.Bytes, `{"results":[`...)
 	for i, result := range results {
 		if i > 0 {
 			b = append(b, ',')
@@ -57,7 +58,7 @@ func replyResults(w http.ResponseWriter, results []engine.ItemResult) error {
 		}
 		b = append(appendItemError(append(b, '{'), result.Err), '}')
 	}
-	out.bytes = append(b, ']', '}')
-	_ = out.send(w, http.StatusOK)
+	out.Bytes = append(b, ']', '}')
+	_ = send(w, out, http.StatusOK)
 	return nil
 }

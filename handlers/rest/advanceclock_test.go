@@ -27,6 +27,21 @@ func TestTheClockOfADevelopmentServerMoves(t *testing.T) {
 	}
 }
 
+// Beyond it times would not fit into 64-bit nanoseconds.
+func TestTheClockOfADevelopmentServerEnds(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2150, 12, 31, 12, 0, 0, 0, time.UTC)
+	srv := handlerstest.Start(t, func(c *handlers.Config) {
+		c.Advance = func(d time.Duration) time.Time {
+			at = at.Add(d)
+			return at
+		}
+	})
+	const path = "/v1/dev/clock/advance"
+	srv.Post(path, `{"by":"12h"}`).Refused(http.StatusBadRequest, engine.CodeInvalidRequest, "by").Has("2150")
+	srv.Post(path, `{"by":"11h"}`).Want(http.StatusOK).Has(`"now":"2150-12-31T23:00:00Z"`)
+}
+
 func TestTheClockOfOtherServersIsTheSystems(t *testing.T) {
 	t.Parallel()
 	srv := handlerstest.Start(t)

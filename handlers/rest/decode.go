@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -76,15 +75,11 @@ func explainSyntax(b []byte, err *jsontext.SyntacticError) error {
 	case errors.Is(err.Err, jsontext.ErrDuplicateName):
 		field := jsonwire.FieldName(err.JSONPointer)
 		return invalid(field, fmt.Sprintf("The field %q is given twice%s.", field, at))
-	case errors.Is(err.Err, io.ErrUnexpectedEOF):
-		return invalid("", "The request body is not valid JSON: it ends too early"+at+".")
 	case err.Err != nil && strings.Contains(err.Err.Error(), "invalid UTF-8"):
 		field := jsonwire.FieldName(err.JSONPointer)
 		return invalid(field, "The request body is not valid UTF-8"+at+"; send bytes in body_base64 or as a raw body.")
-	case err.Err != nil:
-		return invalid("", "The request body is not valid JSON: "+err.Err.Error()+at+".")
 	default:
-		return invalid("", "The request body is not valid JSON"+at+".")
+		return invalid("", jsonwire.NotJSON(b, err))
 	}
 }
 

@@ -155,9 +155,9 @@ func rawRecord(r *http.Request, body []byte, into *engine.ProduceRequest) error 
 }
 
 func writeProduced(w http.ResponseWriter, done engine.ProduceAnswer) error {
-	out := newAnswer()
-	defer out.release()
-	b := append(out.bytes, `{"results":[`...)
+	out := exchange.NewAnswer()
+	defer out.Release()
+	b := append(out.Bytes, `{"results":[`...)
 	for i, p := range done.Places {
 		if i > 0 {
 			b = append(b, ',')
@@ -173,8 +173,8 @@ func writeProduced(w http.ResponseWriter, done engine.ProduceAnswer) error {
 	if done.Duplicate {
 		b = append(b, `,"duplicate":true`...)
 	}
-	out.bytes = append(b, '}')
-	_ = out.send(w, http.StatusOK) // a client that is gone repeats with its key
+	out.Bytes = append(b, '}')
+	_ = send(w, out, http.StatusOK) // a client that is gone repeats with its key
 	return nil
 }
 

@@ -134,9 +134,9 @@ func parseStart(s string) (engine.Start, bool) {
 }
 
 func writeRecords(w http.ResponseWriter, partition uint32, got engine.ReadAnswer) {
-	out := newAnswer()
-	defer out.release()
-	b := append(out.bytes, `{"records":[`...)
+	out := exchange.NewAnswer()
+	defer out.Release()
+	b := append(out.Bytes, `{"records":[`...)
 	for i := range got.Records {
 		if i > 0 {
 			b = append(b, ',')
@@ -146,8 +146,8 @@ func writeRecords(w http.ResponseWriter, partition uint32, got engine.ReadAnswer
 	}
 	b = appendUint(append(b, `],"next_offset":`...), got.NextOffset)
 	b = appendUint(append(b, `,"high_watermark":`...), got.HighWatermark)
-	out.bytes = append(b, '}')
-	_ = out.send(w, http.StatusOK) // a client that is gone reads again
+	out.Bytes = append(b, '}')
+	_ = send(w, out, http.StatusOK) // a client that is gone reads again
 }
 
 func appendRecord(b []byte, partition uint32, r *engine.ReadRecord) []byte {

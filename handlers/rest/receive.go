@@ -168,9 +168,9 @@ func preferredWait(r *http.Request) *Duration {
 }
 
 func writeReceived(w http.ResponseWriter, got *engine.Received) error {
-	out := newAnswer()
-	defer out.release()
-	b := append(out.bytes, `{"messages":[`...)
+	out := exchange.NewAnswer()
+	defer out.Release()
+	b := append(out.Bytes, `{"messages":[`...)
 	for i := range got.Messages {
 		if i > 0 {
 			b = append(b, ',')
@@ -178,8 +178,8 @@ func writeReceived(w http.ResponseWriter, got *engine.Received) error {
 		b = appendMessage(b, &got.Messages[i])
 		got.Messages[i].Body = nil // not twice in memory while a slow client reads
 	}
-	out.bytes = append(b, ']', '}')
-	return out.send(w, http.StatusOK)
+	out.Bytes = append(b, ']', '}')
+	return send(w, out, http.StatusOK)
 }
 
 func appendMessage(b []byte, d *engine.Delivery) []byte {

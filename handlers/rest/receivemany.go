@@ -185,9 +185,9 @@ func eachWeight(dec *jsontext.Decoder, read func() error) error {
 }
 
 func writeReceivedMany(w http.ResponseWriter, parts []*engine.Received) error {
-	out := newAnswer()
-	defer out.release()
-	b := append(out.bytes, `{"messages":[`...)
+	out := exchange.NewAnswer()
+	defer out.Release()
+	b := append(out.Bytes, `{"messages":[`...)
 	first := true
 	for _, part := range parts {
 		for i := range part.Messages {
@@ -201,6 +201,6 @@ func writeReceivedMany(w http.ResponseWriter, parts []*engine.Received) error {
 			part.Messages[i].Body = nil // not twice in memory while a slow client reads
 		}
 	}
-	out.bytes = append(b, ']', '}')
-	return out.send(w, http.StatusOK)
+	out.Bytes = append(b, ']', '}')
+	return send(w, out, http.StatusOK)
 }

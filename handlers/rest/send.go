@@ -185,17 +185,17 @@ func sentOne(w http.ResponseWriter, sent engine.SendAnswer) error {
 	if one.Err != nil {
 		return fieldOf(one.Err, "messages[0].", "")
 	}
-	out := newAnswer()
-	defer out.release()
-	out.bytes = appendSent(out.bytes, &one, sent.Duplicate)
-	_ = out.send(w, http.StatusOK) // a client that is gone repeats with its key
+	out := exchange.NewAnswer()
+	defer out.Release()
+	out.Bytes = appendSent(out.Bytes, &one, sent.Duplicate)
+	_ = send(w, out, http.StatusOK) // a client that is gone repeats with its key
 	return nil
 }
 
 func sentMany(w http.ResponseWriter, sent engine.SendAnswer) error {
-	out := newAnswer()
-	defer out.release()
-	b := append(out.bytes, `{"results":[`...)
+	out := exchange.NewAnswer()
+	defer out.Release()
+	b := append(out.Bytes, `{"results":[`...)
 	for i := range sent.Outcomes {
 		if i > 0 {
 			b = append(b, ',')
@@ -210,8 +210,8 @@ func sentMany(w http.ResponseWriter, sent engine.SendAnswer) error {
 	if sent.Duplicate {
 		b = append(b, `,"duplicate":true`...)
 	}
-	out.bytes = append(b, '}')
-	_ = out.send(w, http.StatusOK) // a client that is gone repeats with its key
+	out.Bytes = append(b, '}')
+	_ = send(w, out, http.StatusOK) // a client that is gone repeats with its key
 	return nil
 }
 

@@ -2,7 +2,6 @@ package sqs
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -22,17 +21,12 @@ var (
 		"AddPermission", "CancelMessageMoveTask", "CreateQueue", "DeleteQueue", "ListMessageMoveTasks", "ListQueueTags", "ListQueues",
 		"RemovePermission", "SetQueueAttributes", "StartMessageMoveTask", "TagQueue", "UntagQueue",
 	}
-	permissionLabel = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
-	accountID       = regexp.MustCompile(`^[0-9]{12}$`)
 )
 
 // addPermission adds a statement to the policy of a queue.
 func (c *call) addPermission(in *addPermissionRequest) (*nothing, error) {
-	ref, err := c.queue(in.QueueURL, "manage")
+	ref, _, err := c.existing(in.QueueURL, "manage")
 	if err != nil {
-		return nil, err
-	}
-	if _, err := c.Engine.Config(c.ctx(), ref); err != nil {
 		return nil, err
 	}
 	if err := in.validate(); err != nil {
@@ -60,7 +54,7 @@ func (r *addPermissionRequest) validate() error {
 	switch {
 	case r.Label == "":
 		return missing("Label")
-	case !permissionLabel.MatchString(r.Label):
+	case !isLabel(r.Label):
 		return invalidValue(r.Label, "Label", "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length.")
 	case len(r.AWSAccountIDs) == 0:
 		return missing("AWSAccountIds")
@@ -70,7 +64,7 @@ func (r *addPermissionRequest) validate() error {
 		return overLimit.is(fmt.Sprintf("%d Actions were found, maximum allowed is %d.", len(r.Actions), maxActions))
 	}
 	for _, id := range r.AWSAccountIDs {
-		if !accountID.MatchString(id) {
+		if !IsAccount(id) {
 			return invalidValue(id, "PrincipalId", "Unable to verify.")
 		}
 	}

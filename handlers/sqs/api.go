@@ -3,6 +3,7 @@ package sqs
 import (
 	"log/slog"
 	"net/http"
+	"regexp"
 	"sync"
 	"time"
 
@@ -16,6 +17,17 @@ const (
 	DefaultAccount = "000000000000"
 	DefaultRegion  = "us-east-1"
 )
+
+var (
+	account = regexp.MustCompile(`^[0-9]{12}$`)
+	region  = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
+)
+
+// IsAccount says whether s can be an account: 12 digits.
+func IsAccount(s string) bool { return account.MatchString(s) }
+
+// IsRegion says whether s can be a region: lower-case letters, digits and hyphens, at most 32. It becomes a part of namespaces.
+func IsRegion(s string) bool { return region.MatchString(s) }
 
 // Config is what the wire needs. Engine, Log, Exchange and Now are required.
 type Config struct {
@@ -33,8 +45,8 @@ type Config struct {
 
 // Settings are what whoever runs the server may choose. The zero value is fine.
 type Settings struct {
-	// Account has 12 digits; Region is that of requests that name none, whose queues the native API shows. Empty means
-	// the defaults.
+	// Account is that of queue URLs and ARNs, see [IsAccount]; Region is that of requests that name none, whose queues the
+	// native API shows, see [IsRegion]. Empty means the defaults.
 	Account, Region string
 	// PublicURL is how clients reach the server, without a slash at its end; empty means as the request did.
 	PublicURL string

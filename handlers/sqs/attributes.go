@@ -37,11 +37,11 @@ const (
 // attributes is the table. Its order is that in which a new request is held against a queue that exists.
 var attributes = []attribute{
 	{name: "FifoQueue", has: fifoQueue, get: showFIFO, parse: parseFIFO},
-	{name: "DelaySeconds", get: showSeconds(delay), parse: parseSeconds("DelaySeconds", 0, 900, delay)},
+	{name: "DelaySeconds", get: showSeconds(delay), parse: parseSeconds("DelaySeconds", 0, maxDelay, delay)},
 	{name: "MaximumMessageSize", get: showSize, parse: parseSize},
 	{name: "MessageRetentionPeriod", get: showSeconds(retention), parse: parseSeconds("MessageRetentionPeriod", 60, 1209600, retention)},
-	{name: "ReceiveMessageWaitTimeSeconds", get: showSeconds(wait), parse: parseSeconds("ReceiveMessageWaitTimeSeconds", 0, 20, wait)},
-	{name: "VisibilityTimeout", get: showSeconds(visibility), parse: parseSeconds("VisibilityTimeout", 0, 43200, visibility)},
+	{name: "ReceiveMessageWaitTimeSeconds", get: showSeconds(wait), parse: parseSeconds("ReceiveMessageWaitTimeSeconds", 0, maxWait, wait)},
+	{name: "VisibilityTimeout", get: showSeconds(visibility), parse: parseSeconds("VisibilityTimeout", 0, maxVisibility, visibility)},
 	{name: "ContentBasedDeduplication", has: fifoQueue, get: showContentBased, parse: parseContentBased},
 	{name: "DeduplicationScope", has: fifoQueueExplained, get: showScope, parse: parseScope},
 	{name: "FifoThroughputLimit", has: fifoQueueExplained, get: showThroughput, parse: parseThroughput},
@@ -155,7 +155,7 @@ func (a *attribute) onStandard() *fault {
 }
 
 func unknownAttribute(name string) *fault {
-	return invalidAttributeName.is("Unknown Attribute " + name + ".")
+	return invalidAttributeName.is("Unknown Attribute " + abridged(name) + ".")
 }
 
 func wrongAttribute(name string) *fault {

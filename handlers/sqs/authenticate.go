@@ -1,13 +1,9 @@
 package sqs
 
 import (
-	"regexp"
-
 	"github.com/dabba-mq/dabba/handlers/auth"
 	"github.com/dabba-mq/dabba/handlers/sqs/sigv4"
 )
-
-var regionName = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
 
 // authenticate finds out who makes the request, by its signature or its bearer token, and for which region. Without any
 // keys configured everyone may do everything and a signature only names the region, also one that is broken.
@@ -17,7 +13,7 @@ func (c *call) authenticate(body []byte) error {
 	if signature.Region != "" {
 		c.region = signature.Region
 	}
-	if !regionName.MatchString(c.region) {
+	if !IsRegion(c.region) {
 		return invalidAddress.is("The credential scope names no region that can be: it has lower-case letters, digits and hyphens, at most 32.")
 	}
 	switch {

@@ -5,8 +5,8 @@ import "strconv"
 const (
 	// maxEntries is the most a batch may have, of any operation.
 	maxEntries = 10
-	// maxEntryID is how long an entry's id may be.
-	maxEntryID = 80
+	// maxLabel is how long the id of an entry and the label of a permission may be.
+	maxLabel = 80
 )
 
 // checkEntries says what is wrong with a batch as a whole; nil if nothing is. kind is what SQS calls its entries.
@@ -19,7 +19,7 @@ func checkEntries(kind string, n int, id func(i int) string) *fault {
 			". You have sent " + strconv.Itoa(n) + ".")
 	}
 	for i := range n {
-		if !isEntryID(id(i)) {
+		if !isLabel(id(i)) {
 			return invalidBatchEntryID.is("A batch entry id can only contain alphanumeric characters, hyphens and underscores. " +
 				"It can be at most 80 letters long.")
 		}
@@ -34,8 +34,9 @@ func checkEntries(kind string, n int, id func(i int) string) *fault {
 	return nil
 }
 
-func isEntryID(s string) bool {
-	if s == "" || len(s) > maxEntryID {
+// isLabel says whether an entry of a batch, or a permission, can be called s.
+func isLabel(s string) bool {
+	if s == "" || len(s) > maxLabel {
 		return false
 	}
 	for i := range len(s) {

@@ -54,6 +54,30 @@ func (c *call) named(name, action string) (engine.Ref, error) {
 	return engine.Ref{Tenant: c.tenant(), Name: name}, nil
 }
 
+// existing is [call.queue] of one that there is, with its configuration, which is shared. That a queue is missing comes before
+// whatever else is wrong with a request.
+func (c *call) existing(parameter, action string) (engine.Ref, *engine.QueueConfig, error) {
+	ref, err := c.queue(parameter, action)
+	if err != nil {
+		return engine.Ref{}, nil, err
+	}
+	config, err := c.Engine.Config(c.ctx(), ref)
+	return ref, config, err
+}
+
+// configure changes the configuration of a queue. Maps and slices in it are shared: what do wants to change, it
+// replaces. do must not call the engine, and may be called more than once.
+func (c *call) configure(ref engine.Ref, do func(*engine.QueueConfig) error) (*nothing, error) {
+	_, err := c.Engine.ChangeQueue(c.ctx(), ref, engine.Condition{}, func(config engine.QueueConfig) (engine.QueueConfig, error) {
+		err := do(&config)
+		return config, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &nothing{}, nil
+}
+
 // nameInURL is the queue's name in the URL of a queue; empty for a URL that is of none.
 func nameInURL(s string) string {
 	if !strings.Contains(s, "/") {

@@ -21,9 +21,6 @@ func (c *call) changeMessageVisibility(in *changeMessageVisibilityRequest) (*not
 	}
 	visibility, f := visibilityOf(in.VisibilityTimeout)
 	if f != nil {
-		if _, err := c.Engine.Config(c.ctx(), ref); err != nil {
-			return nil, err
-		}
 		return nil, f
 	}
 	items := []engine.ExtendItem{{Receipt: in.ReceiptHandle, Visibility: visibility}}

@@ -4,11 +4,8 @@ import "github.com/dabba-mq/dabba/engine"
 
 // changeMessageVisibilityBatch is changeMessageVisibility for up to ten messages, each judged on its own.
 func (c *call) changeMessageVisibilityBatch(in *changeMessageVisibilityBatchRequest) (*changeMessageVisibilityBatchAnswer, error) {
-	ref, err := c.queue(in.QueueURL, "receive")
+	ref, _, err := c.existing(in.QueueURL, "receive")
 	if err != nil {
-		return nil, err
-	}
-	if _, err := c.Engine.Config(c.ctx(), ref); err != nil {
 		return nil, err
 	}
 	entryID := func(i int) string { return in.Entries[i].ID }

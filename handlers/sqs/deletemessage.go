@@ -20,14 +20,11 @@ func (c *call) deleteMessage(in *deleteMessageRequest) (*nothing, error) {
 
 // settles is the queue whose delivery a request is about, which it names by a handle.
 func (c *call) settles(queueURL, handle string) (engine.Ref, error) {
-	ref, err := c.queue(queueURL, "receive")
-	if err != nil || handle != "" {
-		return ref, err
+	ref, _, err := c.existing(queueURL, "receive")
+	if err == nil && handle == "" {
+		err = missing("ReceiptHandle")
 	}
-	if _, err := c.Engine.Config(c.ctx(), ref); err != nil {
-		return ref, err
-	}
-	return ref, missing("ReceiptHandle")
+	return ref, err
 }
 
 // notDeleted says why a message was not deleted; nil if it was, or is not there any more.
@@ -46,5 +43,5 @@ func notDeleted(ref engine.Ref, handle string, err *engine.Error) *fault {
 }
 
 func badHandle(handle string) *fault {
-	return receiptHandleIsInvalid.is(`The input receipt handle "` + handle + `" is not a valid receipt handle.`)
+	return receiptHandleIsInvalid.is(`The input receipt handle "` + abridged(handle) + `" is not a valid receipt handle.`)
 }

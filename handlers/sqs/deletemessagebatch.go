@@ -2,11 +2,8 @@ package sqs
 
 // deleteMessageBatch removes up to ten messages. Each handle is judged on its own.
 func (c *call) deleteMessageBatch(in *deleteMessageBatchRequest) (*deleteMessageBatchAnswer, error) {
-	ref, err := c.queue(in.QueueURL, "receive")
+	ref, _, err := c.existing(in.QueueURL, "receive")
 	if err != nil {
-		return nil, err
-	}
-	if _, err := c.Engine.Config(c.ctx(), ref); err != nil {
 		return nil, err
 	}
 	if f := checkEntries("DeleteMessageBatchRequestEntry", len(in.Entries), func(i int) string { return in.Entries[i].ID }); f != nil {

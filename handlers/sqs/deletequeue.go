@@ -25,11 +25,21 @@ func (c *call) deleteQueue(in *queueRequest) (*nothing, error) {
 		return nil, err
 	}
 	if !c.Relaxed {
-		if _, err := c.Engine.Cool(c.ctx(), ref, afterDelete, coolingTime); err != nil {
+		if _, err := c.cool(ref, afterDelete); err != nil {
 			return nil, err
 		}
 	}
 	return &nothing{}, nil
+}
+
+// cool begins the time in which something may not be done again, unless it runs. That there is no room to note it must keep
+// nobody from making room.
+func (c *call) cool(ref engine.Ref, what string) (began bool, err error) {
+	began, err = c.Engine.Cool(c.ctx(), ref, what, coolingTime)
+	if err != nil && engine.ErrorOf(err).Code == engine.CodeStorageFull {
+		return true, nil
+	}
+	return began, err
 }
 
 // mayCreate refuses the name of a queue that was deleted a moment ago.

@@ -8,6 +8,9 @@ type operation struct {
 	do    func(c *call, input any) (answer any, err error)
 	// serviceOnly says that Query takes it on "/" only, not on the URL of a queue.
 	serviceOnly bool
+	// borrows says that the bodies of messages in the request may share memory with the request's body, which is kept for
+	// as long as the operation takes.
+	borrows bool
 }
 
 // of makes an operation of a method of [call]. Its name is what the wire calls it.
@@ -31,6 +34,11 @@ func onService(o operation) operation {
 	return o
 }
 
+func borrowing(o operation) operation {
+	o.borrows = true
+	return o
+}
+
 // operations are all that the wire knows, by name.
 var operations = index(
 	onService(of("CreateQueue", (*call).createQueue)),
@@ -50,8 +58,8 @@ var operations = index(
 	of("CancelMessageMoveTask", (*call).cancelMessageMoveTask),
 	of("ListMessageMoveTasks", (*call).listMessageMoveTasks),
 
-	of("SendMessage", (*call).sendMessage),
-	of("SendMessageBatch", (*call).sendMessageBatch),
+	borrowing(of("SendMessage", (*call).sendMessage)),
+	borrowing(of("SendMessageBatch", (*call).sendMessageBatch)),
 	of("ReceiveMessage", (*call).receiveMessage),
 	of("DeleteMessage", (*call).deleteMessage),
 	of("DeleteMessageBatch", (*call).deleteMessageBatch),

@@ -86,6 +86,7 @@ func (s *server) moved(source, status string, n int) members {
 }
 
 func TestFact105PurgeTwice(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		url := s.queue("orders", nil)
 		other := s.queue("wages", nil)
@@ -110,6 +111,7 @@ func TestFact105PurgeTwice(t *testing.T) {
 }
 
 func TestFact105RelaxedPurgeTwice(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		url := s.queue("orders", nil)
 		for range 2 {
@@ -121,6 +123,7 @@ func TestFact105RelaxedPurgeTwice(t *testing.T) {
 }
 
 func TestFact109SourcesOfADeadLetterQueue(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		grave := s.queue("grave", nil)
 		list := func(in params) members {
@@ -146,6 +149,7 @@ func TestFact109SourcesOfADeadLetterQueue(t *testing.T) {
 }
 
 func TestFact110SourceIsNoDeadLetterQueue(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		s.queue("grave", nil)
 		start := func() *answer { return s.do("StartMessageMoveTask", params{"SourceArn": arnOf("grave")}) }
@@ -159,6 +163,7 @@ func TestFact110SourceIsNoDeadLetterQueue(t *testing.T) {
 }
 
 func TestFact111MissingQueuesOfAMove(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		s.queue("grave", nil)
 		s.work("work", "grave")
@@ -177,6 +182,7 @@ func TestFact111MissingQueuesOfAMove(t *testing.T) {
 }
 
 func TestFact112OneTaskAtATime(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(_ *testing.T, s *server) {
 		s.queue("grave", nil)
 		s.bury(s.work("work", "grave"), "a", "b", "c")
@@ -193,30 +199,24 @@ func TestFact112OneTaskAtATime(t *testing.T) {
 	})
 }
 
+// The second request comes when the first has looked for tasks and not begun its own yet.
 func TestFact112TwoStartsAtOnce(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *server) {
-		s.queue("grave", nil)
-		s.bury(s.work("work", "grave"), "a", "b", "c")
-		started := make(chan int, 8)
-		for range cap(started) {
-			go func() {
-				started <- s.do("StartMessageMoveTask", params{"SourceArn": arnOf("grave"), "MaxNumberOfMessagesPerSecond": 1}).status
-			}()
-		}
-		synctest.Wait()
-		var ok int
-		for range cap(started) {
-			if <-started == 200 {
-				ok++
-			}
-		}
-		if all := s.moves("grave"); ok != 1 || len(all) != 1 {
-			t.Errorf("%d of the requests started a task, and there are %v, want one", ok, all)
-		}
+	t.Parallel()
+	s, _, st := startInterrupted(t)
+	s.queue("grave", nil)
+	s.work("work", "grave")
+	st.once("task/default", func() {
+		s.do("StartMessageMoveTask", params{"SourceArn": arnOf("grave")}).refused(400, "InvalidParameterValue",
+			"There is already a task running. Only one active task is allowed for a source queue arn at a given time.")
 	})
+	s.move("grave")
+	if st.waits() {
+		t.Fatal("the second request was not made")
+	}
 }
 
 func TestFact113TaskHandle(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, s *server) {
 		s.queue("grave", nil)
 		s.bury(s.work("work", "grave"), "a", "b", "c")
@@ -249,6 +249,7 @@ func TestFact113TaskHandle(t *testing.T) {
 }
 
 func TestFact114CancelWhatIsNotThere(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(_ *testing.T, s *server) {
 		s.queue("grave", nil)
 		s.queue("grave2", nil)
@@ -278,6 +279,7 @@ func TestFact114CancelWhatIsNotThere(t *testing.T) {
 }
 
 func TestFact115BackToTheirSources(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, s *server) {
 		grave := s.queue("grave", nil)
 		a, b := s.work("a", "grave"), s.work("b", "grave")
@@ -296,6 +298,7 @@ func TestFact115BackToTheirSources(t *testing.T) {
 }
 
 func TestFact116ListOfTasks(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, s *server) {
 		s.queue("grave", nil)
 		s.queue("other", nil)
@@ -338,6 +341,7 @@ func TestFact116ListOfTasks(t *testing.T) {
 }
 
 func TestFact117Throttled(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(_ *testing.T, s *server) {
 		grave := s.queue("grave", nil)
 		work := s.work("work", "grave")
@@ -356,6 +360,7 @@ func TestFact117Throttled(t *testing.T) {
 }
 
 func TestFact117Cancel(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, s *server) {
 		grave := s.queue("grave", nil)
 		work := s.work("work", "grave")
@@ -374,6 +379,7 @@ func TestFact117Cancel(t *testing.T) {
 }
 
 func TestFact118DestinationDeleted(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, s *server) {
 		grave := s.queue("grave", nil)
 		s.bury(s.work("work", "grave"), "a", "b", "c", "d")
@@ -383,8 +389,8 @@ func TestFact118DestinationDeleted(t *testing.T) {
 		s.counts(other, 1, 0, 0)
 		s.delete(other)
 		s.later(time.Minute)
-		if got := s.moved("grave", "FAILED", 1); got.text("FailureReason") != noSuchQueue {
-			t.Errorf("the failed task is %v, want the reason %s", got, noSuchQueue)
+		if got := s.moved("grave", "FAILED", 1); got.text("FailureReason") != noQueue {
+			t.Errorf("the failed task is %v, want the reason %s", got, noQueue)
 		}
 		s.counts(grave, 3, 0, 0)
 	})
@@ -397,6 +403,7 @@ func (s *server) permit(url, label string, accounts, actions []string) *answer {
 }
 
 func TestFact119PermissionsBecomeAPolicy(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		url := s.queue("orders", nil)
 		one, two := []string{"111122223333"}, []string{"111122223333", "444455556666"}
@@ -433,6 +440,7 @@ func TestFact119PermissionsBecomeAPolicy(t *testing.T) {
 }
 
 func TestFact119PermissionJoinsAPolicyOfTheOwner(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		url := s.queue("orders", attrs{"Policy": `{"Version":"2012-10-17","Statement":{"Sid":"mine","Effect":"Deny","Condition":{"x":1}}}`})
 		s.permit(url, "all", []string{"111122223333"}, []string{"*"}).ok()
@@ -444,6 +452,7 @@ func TestFact119PermissionJoinsAPolicyOfTheOwner(t *testing.T) {
 }
 
 func TestFact120RefusedPermissions(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		url := s.queue("orders", nil)
 		account, send := []string{"111122223333"}, []string{"SendMessage"}
@@ -481,6 +490,7 @@ func TestFact120RefusedPermissions(t *testing.T) {
 }
 
 func TestFact120PolicyIsFull(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	url := s.queue("orders", nil)
 	accounts := make([]string, 100)
@@ -498,6 +508,7 @@ func TestFact120PolicyIsFull(t *testing.T) {
 // Here retention begins anew with the move on both kinds of queue. AWS counts on from the sending on standard queues,
 // which would take a message away before anybody could look at why it died.
 func TestFact124RetentionOfDeadLetters(t *testing.T) {
+	t.Parallel()
 	for _, suffix := range []string{"", ".fifo"} {
 		t.Run("orders"+suffix, func(t *testing.T) {
 			t.Parallel()
@@ -529,6 +540,7 @@ func TestFact124RetentionOfDeadLetters(t *testing.T) {
 }
 
 func TestFact125MovedMessagesAreNew(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, s *server) {
 		grave := s.queue("grave", nil)
 		work := s.work("work", "grave")
@@ -562,6 +574,7 @@ func TestFact125MovedMessagesAreNew(t *testing.T) {
 }
 
 func TestFact129RedriveAllowPolicy(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		grave := s.queue("grave", nil)
 		a, b := s.queue("a", nil), s.queue("b", nil)

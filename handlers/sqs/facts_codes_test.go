@@ -6,6 +6,13 @@ import (
 	"testing"
 )
 
+func TestFact003NoOtherOperations(t *testing.T) {
+	t.Parallel()
+	if n := len(operations); n != 23 {
+		t.Errorf("there are %d operations, want 23", n)
+	}
+}
+
 func TestFact013CodesWithAPrefix(t *testing.T) {
 	t.Parallel()
 	for k, want := range map[*kind]string{

@@ -3,6 +3,7 @@ package sqs_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,9 +13,7 @@ import (
 func (s *server) fifo(name string, more attrs) string {
 	s.t.Helper()
 	attributes := attrs{"FifoQueue": "true", "ContentBasedDeduplication": "true"}
-	for name, value := range more {
-		attributes[name] = value
-	}
+	maps.Copy(attributes, more)
 	return s.queue(name+".fifo", attributes)
 }
 
@@ -227,12 +226,12 @@ func TestFact099GroupsInFlight(t *testing.T) {
 	both(t, func(t *testing.T, s *server) {
 		url := s.fifo("q", nil)
 		s.grouped(url, "g", "a", "b", "c", "d")
-		for range 2 { // whichever of the two is deleted first
+		for first := range 2 { // whichever of the two is deleted first
 			two := s.receive(url, params{"MaxNumberOfMessages": 2})
 			same(t, "given to another", len(s.receive(url)), 0)
-			s.remove(url, handle(two[0])).ok()
+			s.remove(url, handle(two[first])).ok()
 			same(t, "given while one is in flight", len(s.receive(url)), 0)
-			s.remove(url, handle(two[1])).ok()
+			s.remove(url, handle(two[1-first])).ok()
 		}
 		s.counts(url, 0, 0, 0)
 	})
@@ -265,6 +264,19 @@ func TestFact100VisibleAgain(t *testing.T) {
 		same(t, "behind the first, which is in flight", len(s.receive(url)), 0)
 		s.advance(25 * second) // the first and the third, too
 		s.gives(url, "a", "b", "c", "d")
+	})
+}
+
+func TestFact100OwnTimeoutEnds(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, s *server) {
+		url := s.fifo("q", nil)
+		s.grouped(url, "g", "a", "b", "c", "d")
+		got := s.receive(url, params{"MaxNumberOfMessages": 3})
+		s.hide(url, handle(got[0]), 5).ok()
+		same(t, "before it ends", len(s.receive(url)), 0)
+		s.advance(5 * second)
+		s.gives(url, "a")
 	})
 }
 
@@ -321,7 +333,7 @@ func TestFact104EmptiedGroups(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		dead := s.fifo("dead", nil)
-		url := s.fifo("q", attrs{"RedrivePolicy": redrivePolicy("dead.fifo", 1)})
+		url := s.fifo("q", attrs{"RedrivePolicy": redriveTo("dead.fifo", 1)})
 		s.put(url, "deleted", in("g"))
 		s.remove(url, handle(s.gives(url, "deleted")[0])).ok()
 		s.put(url, "moved", in("g"))

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +22,6 @@ import (
 
 // What several operations answer.
 const (
-	noSuchQueue   = "AWS.SimpleQueueService.NonExistentQueue"
 	onlyOneSSE    = "You can use one type of server-side encryption (SSE) at one time. You can either enable KMS SSE or SQS SSE."
 	badQueueName  = "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length"
 	deletedLately = "You must wait 60 seconds after deleting a queue before you can create another with the same name."
@@ -75,12 +73,13 @@ func (s *server) delete(url string) {
 // arnOf is the ARN of a queue in the server's own region.
 func arnOf(name string) string { return "arn:aws:sqs:us-east-1:000000000000:" + name }
 
-// redriveTo is a redrive policy.
+// redriveTo is a redrive policy: to the queue after so many receives.
 func redriveTo(name string, receives int) string {
 	return fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":%d}`, arnOf(name), receives)
 }
 
 func TestFact027DefaultAttributes(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		before := s.now().Unix()
 		url := s.queue("orders", nil)
@@ -111,6 +110,7 @@ func TestFact027DefaultAttributes(t *testing.T) {
 }
 
 func TestFact027LastModifiedChanges(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	url := s.queue("orders", nil)
 	created := s.shown(url)
@@ -128,6 +128,7 @@ func TestFact027LastModifiedChanges(t *testing.T) {
 }
 
 func TestFact028DefaultAttributesOfFIFO(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		s.shows(s.queue("orders.fifo", attrs{"FifoQueue": "true"}), attrs{
 			"FifoQueue":                 "true",
@@ -150,6 +151,7 @@ func TestFact028DefaultAttributesOfFIFO(t *testing.T) {
 }
 
 func TestFact028LimitPerGroupNeedsItsScope(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		const code, message = "InvalidAttributeValue",
 			"Invalid value for the parameter FifoThroughputLimit. Reason: perMessageGroupId is allowed only when DeduplicationScope is messageGroup."
@@ -165,6 +167,7 @@ func TestFact028LimitPerGroupNeedsItsScope(t *testing.T) {
 }
 
 func TestFact029AttributesThatAreNotShownUnlessSet(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		hidden := attrs{"Policy": "", "RedrivePolicy": "", "RedriveAllowPolicy": "", "KmsMasterKeyId": "", "KmsDataKeyReusePeriodSeconds": ""}
 		url := s.queue("orders", nil)
@@ -180,10 +183,11 @@ func TestFact029AttributesThatAreNotShownUnlessSet(t *testing.T) {
 }
 
 func TestFact030OneEncryptionAtATime(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		twice := attrs{"KmsMasterKeyId": "key", "SqsManagedSseEnabled": "true"}
 		s.create("orders", twice).refused(400, "InvalidAttributeName", onlyOneSSE)
-		s.do("GetQueueUrl", params{"QueueName": "orders"}).refused(400, noSuchQueue, "")
+		s.do("GetQueueUrl", params{"QueueName": "orders"}).refused(400, noQueue, "")
 		url := s.queue("orders", nil)
 		s.set(url, twice).refused(400, "InvalidAttributeName", onlyOneSSE)
 		s.shows(url, attrs{"KmsMasterKeyId": "", "SqsManagedSseEnabled": "true"})
@@ -194,6 +198,7 @@ func TestFact030OneEncryptionAtATime(t *testing.T) {
 }
 
 func TestFact031UnknownAttribute(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		url := s.queue("orders", nil)
 		ask := func(names ...string) *answer {
@@ -210,6 +215,7 @@ func TestFact031UnknownAttribute(t *testing.T) {
 }
 
 func TestFact031NamedAttributes(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		got := s.shown(s.queue("orders", nil), "VisibilityTimeout", "QueueArn", "FifoQueue", "Policy")
 		if diff := cmp.Diff(attrs{"VisibilityTimeout": "30", "QueueArn": arnOf("orders")}, got); diff != "" {
@@ -219,6 +225,7 @@ func TestFact031NamedAttributes(t *testing.T) {
 }
 
 func TestFact032FIFOAttributesOfAStandardQueue(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		url := s.queue("orders", nil)
 		for _, name := range []string{"FifoQueue", "ContentBasedDeduplication"} {
@@ -231,6 +238,7 @@ func TestFact032FIFOAttributesOfAStandardQueue(t *testing.T) {
 }
 
 func TestFact033ScopeAndLimitOfAStandardQueue(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		url := s.queue("orders", nil)
 		for name, value := range (attrs{"DeduplicationScope": "queue", "FifoThroughputLimit": "perQueue"}) {
@@ -242,6 +250,7 @@ func TestFact033ScopeAndLimitOfAStandardQueue(t *testing.T) {
 }
 
 func TestFact034TypeOfAQueueStays(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		url := s.queue("orders.fifo", attrs{"FifoQueue": "true"})
 		s.set(url, attrs{"FifoQueue": "true"}).ok()
@@ -252,6 +261,7 @@ func TestFact034TypeOfAQueueStays(t *testing.T) {
 }
 
 func TestFact035NameOfAFIFOQueue(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		s.create("orders", attrs{"FifoQueue": "true"}).refused(400, "InvalidParameterValue", "")
 		s.create("orders.fifo", nil).refused(400, "InvalidParameterValue", badQueueName)
@@ -263,6 +273,7 @@ func TestFact035NameOfAFIFOQueue(t *testing.T) {
 }
 
 func TestFact036BadNames(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		for _, name := range []string{"", strings.Repeat("a", 81), "a/b", "a b", "a.b", "süß", ".fifo", "a\n"} {
 			s.create(name, nil).refused(400, "InvalidParameterValue", badQueueName)
@@ -275,6 +286,7 @@ func TestFact036BadNames(t *testing.T) {
 }
 
 func TestFact037CreateAgain(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		all := attrs{"DelaySeconds": "5", "VisibilityTimeout": "40", "Policy": `{"Statement": []}`, "KmsMasterKeyId": "key"}
 		url := s.queue("orders", all)
@@ -302,6 +314,7 @@ func TestFact037CreateAgain(t *testing.T) {
 }
 
 func TestFact037CreateAtOnce(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	var all sync.WaitGroup
 	answers := make([]*answer, 32)
@@ -314,57 +327,96 @@ func TestFact037CreateAtOnce(t *testing.T) {
 	}
 }
 
-// onGet is a store that does something before it looks up a key.
-type onGet struct {
+// interrupted is a store that does something once, before it looks up a key with a prefix or lists those.
+type interrupted struct {
 	*memory.Store
-	before func(key string)
+
+	mu     sync.Mutex
+	prefix string
+	do     func()
 }
 
-func (s *onGet) Get(ctx context.Context, key string) (store.Pair, error) {
-	if s.before != nil {
-		s.before(key)
+// once sets what is done.
+func (s *interrupted) once(prefix string, do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.prefix, s.do = prefix, do
+}
+
+// waits says that it is not done yet.
+func (s *interrupted) waits() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.do != nil
+}
+
+func (s *interrupted) before(key string) {
+	s.mu.Lock()
+	do := s.do
+	if !strings.HasPrefix(key, s.prefix) {
+		do = nil
 	}
+	if do != nil {
+		s.do = nil
+	}
+	s.mu.Unlock()
+	if do != nil {
+		do()
+	}
+}
+
+func (s *interrupted) Get(ctx context.Context, key string) (store.Pair, error) {
+	s.before(key)
 	return s.Store.Get(ctx, key)
 }
 
-// Somebody else creates the queue after it was looked for.
-func TestFact037TheOtherIsFaster(t *testing.T) {
-	st := &onGet{Store: memory.New(memory.Options{Now: time.Now})}
+func (s *interrupted) List(ctx context.Context, prefix, after string, limit int) ([]store.Pair, error) {
+	s.before(prefix)
+	return s.Store.List(ctx, prefix, after, limit)
+}
+
+// startInterrupted is start with such a store.
+func startInterrupted(t *testing.T) (*server, *engine.Engine, *interrupted) {
+	t.Helper()
+	st := &interrupted{Store: memory.New(memory.Options{Now: time.Now})}
 	e, err := engine.Open(t.Context(), st, engine.Options{Now: time.Now, Rand: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := e.Close(t.Context()); err != nil {
+	t.Cleanup(func() {
+		if err := e.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
-	}()
-	config := engine.DefaultConfig()
-	st.before = func(key string) {
-		if !strings.HasPrefix(key, "cool/") {
-			return
-		}
-		st.before = nil
+	})
+	return start(t, func(c *sqs.Config) { c.Engine = e }), e, st
+}
+
+// Somebody else creates the queue after it was looked for.
+func TestFact037TheOtherIsFaster(t *testing.T) {
+	t.Parallel()
+	s, e, st := startInterrupted(t)
+	ref, config := engine.Ref{Tenant: "default", Name: "orders"}, engine.DefaultConfig()
+	faster := func() {
 		config.Delay += time.Second
-		if _, _, err := e.PutQueue(t.Context(), engine.Ref{Tenant: "default", Name: "orders"}, config, engine.Condition{}); err != nil {
+		if _, _, err := e.PutQueue(t.Context(), ref, config, engine.Condition{}); err != nil {
 			t.Error(err)
 		}
 	}
-	again := st.before
-	s := start(t, func(c *sqs.Config) { c.Engine = e })
+	st.once("cool/delete/", faster)
 	s.create("orders", attrs{"DelaySeconds": "1"}).ok()
-	if st.before != nil {
+	if st.waits() {
 		t.Fatal("nobody was faster")
 	}
-	if err := e.DeleteQueue(t.Context(), engine.Ref{Tenant: "default", Name: "orders"}, engine.Condition{}, true); err != nil {
+	if err := e.DeleteQueue(t.Context(), ref, engine.Condition{}, true); err != nil {
 		t.Fatal(err)
 	}
-	st.before = again
+	st.once("cool/delete/", faster)
 	s.create("orders", attrs{"DelaySeconds": "1"}).refused(400, "QueueAlreadyExists",
 		"A queue already exists with the same name and a different value for attribute DelaySeconds")
 }
 
 func TestFact038CreateAgainWithOtherAttributes(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		differs := func(name string, attributes attrs, first string) {
 			s.create(name, attributes).refused(400, "QueueAlreadyExists",
@@ -387,6 +439,7 @@ func TestFact038CreateAgainWithOtherAttributes(t *testing.T) {
 }
 
 func TestFact039CreateAfterDelete(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		s.delete(s.queue("orders", nil))
 		const code = "AWS.SimpleQueueService.QueueDeletedRecently"
@@ -402,6 +455,7 @@ func TestFact039CreateAfterDelete(t *testing.T) {
 }
 
 func TestFact039RelaxedCreateAfterDelete(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		s.delete(s.queue("orders", nil))
 		s.create("orders", attrs{"DelaySeconds": "1"}).ok()
@@ -409,6 +463,7 @@ func TestFact039RelaxedCreateAfterDelete(t *testing.T) {
 }
 
 func TestFact040RangeOfMaximumMessageSize(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		const message = "Invalid value for the parameter MaximumMessageSize."
 		url := s.queue("orders", nil)
@@ -424,6 +479,7 @@ func TestFact040RangeOfMaximumMessageSize(t *testing.T) {
 }
 
 func TestFact041RangesOfAttributes(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		url := s.queue("orders", nil)
 		for name, bounds := range map[string][2]int{
@@ -446,6 +502,7 @@ func TestFact041RangesOfAttributes(t *testing.T) {
 
 // All that a queue can keep fits at once.
 func TestFact041LongestValues(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		url := s.queue("orders.fifo", attrs{"FifoQueue": "true"})
 		longest := attrs{
@@ -462,6 +519,7 @@ func TestFact041LongestValues(t *testing.T) {
 }
 
 func TestFact041EmptyRemoves(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		s.queue("grave", nil)
 		url := s.queue("orders", attrs{"Policy": "", "RedrivePolicy": "", "RedriveAllowPolicy": ""})
@@ -481,6 +539,7 @@ func TestFact041EmptyRemoves(t *testing.T) {
 }
 
 func TestFact042ReceiveCountAsTextOrNumber(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		s.queue("grave", nil)
 		url := s.queue("orders", nil)
@@ -493,6 +552,7 @@ func TestFact042ReceiveCountAsTextOrNumber(t *testing.T) {
 }
 
 func TestFact043BadRedrivePolicies(t *testing.T) {
+	t.Parallel()
 	both(t, func(_ *testing.T, s *server) {
 		s.queue("grave", nil)
 		s.queue("grave.fifo", attrs{"FifoQueue": "true"})
@@ -509,13 +569,13 @@ func TestFact043BadRedrivePolicies(t *testing.T) {
 			`{"deadLetterTargetArn":"arn:aws:sqs:eu-west-1:000000000000:grave","maxReceiveCount":3}`,
 			`{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:111122223333:grave","maxReceiveCount":3}`,
 			redriveTo("grave.fifo", 3),
-			redriveTo("orders", 3),
 			"grave",
 			"[]",
 		} {
 			s.set(url, attrs{"RedrivePolicy": wrong}).refused(400, "InvalidParameterValue", "")
-			s.create("wages", attrs{"RedrivePolicy": wrong})
+			s.create("wages", attrs{"RedrivePolicy": wrong}).refused(400, "InvalidParameterValue", "")
 		}
+		s.set(url, attrs{"RedrivePolicy": redriveTo("orders", 3)}).refused(400, "InvalidParameterValue", "") // itself
 		s.shows(url, attrs{"RedrivePolicy": ""})
 		s.create("wages.fifo", attrs{"FifoQueue": "true", "RedrivePolicy": redriveTo("grave", 3)}).refused(400, "InvalidParameterValue", "")
 		s.create("wages.fifo", attrs{"FifoQueue": "true", "RedrivePolicy": redriveTo("grave.fifo", 3)}).ok()
@@ -523,6 +583,7 @@ func TestFact043BadRedrivePolicies(t *testing.T) {
 }
 
 func TestFact044Tags(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		url := s.do("CreateQueue", params{"QueueName": "orders", "tags": attrs{"team": "a", "Team": ""}}).ok().text("QueueUrl")
 		wantTags := func(want params) {
@@ -542,6 +603,7 @@ func TestFact044Tags(t *testing.T) {
 }
 
 func TestFact044TooManyTags(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		tags := func(from, to int) attrs {
 			all := attrs{}
@@ -562,6 +624,7 @@ func TestFact044TooManyTags(t *testing.T) {
 }
 
 func TestFact045ListQueues(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		var urls []string
 		for _, name := range []string{"a1", "a2", "a3", "b1", "b2.fifo"} {
@@ -601,6 +664,7 @@ func TestFact045ListQueues(t *testing.T) {
 }
 
 func TestFact045AThousandQueuesWithoutPages(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	for i := range 1001 {
 		s.queue(fmt.Sprintf("q%04d", i), nil)
@@ -620,6 +684,7 @@ func TestFact045AThousandQueuesWithoutPages(t *testing.T) {
 }
 
 func TestFact046MissingQueues(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		url := s.queue("orders", nil)
 		for _, in := range []params{{"QueueName": "orders"}, {"QueueName": "orders", "QueueOwnerAWSAccountId": "000000000000"}} {
@@ -627,8 +692,8 @@ func TestFact046MissingQueues(t *testing.T) {
 				t.Errorf("GetQueueUrl %v = %s, want %s", in, got, url)
 			}
 		}
-		s.do("GetQueueUrl", params{"QueueName": "orders", "QueueOwnerAWSAccountId": "111122223333"}).refused(400, noSuchQueue, "")
-		s.do("GetQueueUrl", params{"QueueName": "missing"}).refused(400, noSuchQueue, "")
+		s.do("GetQueueUrl", params{"QueueName": "orders", "QueueOwnerAWSAccountId": "111122223333"}).refused(400, noQueue, "")
+		s.do("GetQueueUrl", params{"QueueName": "missing"}).refused(400, noQueue, "")
 		for operation, more := range map[string]params{
 			"DeleteQueue":                {},
 			"PurgeQueue":                 {},
@@ -640,20 +705,24 @@ func TestFact046MissingQueues(t *testing.T) {
 			"SetQueueAttributes":         {"Attributes": attrs{"DelaySeconds": "1"}},
 			"AddPermission":              {"Label": "a", "AWSAccountIds": []string{"111122223333"}, "Actions": []string{"SendMessage"}},
 			"RemovePermission":           {"Label": "a"},
-			"ListDeadLetterSourceQueues": {},
+			"ListDeadLetterSourceQueues": {"MaxResults": 0},
+			"SendMessage":                {"MessageBody": ""},
+			"ReceiveMessage":             {"MaxNumberOfMessages": 11},
+			"ChangeMessageVisibility":    {"ReceiptHandle": "garbage", "VisibilityTimeout": -1},
 		} {
-			in := params{"QueueUrl": strings.Replace(url, "orders", "missing", 1)}
-			maps.Copy(in, more)
-			s.do(operation, in).refused(400, noSuchQueue, "")
+			missing := params{"QueueUrl": strings.Replace(url, "orders", "missing", 1)}
+			s.do(operation, with(missing, more)).refused(400, noQueue, "")
+			s.do(operation, missing).refused(400, noQueue, "") // whatever else is missing
 		}
 	})
 }
 
 func TestFact047RegionsAreApart(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		home, away := s, s.region("eu-west-1")
 		url := home.queue("orders", attrs{"DelaySeconds": "1"})
-		away.do("GetQueueUrl", params{"QueueName": "orders"}).refused(400, noSuchQueue, "")
+		away.do("GetQueueUrl", params{"QueueName": "orders"}).refused(400, noQueue, "")
 		away.queue("orders", attrs{"DelaySeconds": "2"})
 		away.queue("wages", nil)
 		home.shows(url, attrs{"DelaySeconds": "1", "QueueArn": "arn:aws:sqs:us-east-1:000000000000:orders"})
@@ -671,6 +740,7 @@ func TestFact047RegionsAreApart(t *testing.T) {
 }
 
 func TestFact131LimitsOfPoliciesAndTags(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		url := s.queue("orders", nil)
 		sized := func(n int) string {
@@ -699,6 +769,7 @@ func TestFact131LimitsOfPoliciesAndTags(t *testing.T) {
 
 // A queue of the native API shows what SQS can say of it.
 func TestNativeQueueShowsItsAttributes(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	config := engine.DefaultConfig()
 	config.Visibility = 1500 * time.Millisecond
@@ -732,6 +803,7 @@ func TestNativeQueueShowsItsAttributes(t *testing.T) {
 
 // What a queue is like that was created here.
 func TestCreatedQueueIsAsOnAWS(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	s.queue("orders.fifo", attrs{"FifoQueue": "true"})
 	got, err := s.engine.Config(t.Context(), engine.Ref{Tenant: "default", Name: "orders.fifo"})
@@ -749,6 +821,7 @@ func TestCreatedQueueIsAsOnAWS(t *testing.T) {
 
 // The JSON of an answer is what clients decode; a redrive policy must be JSON, too.
 func TestRedrivePolicyIsJSON(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	s.queue("grave", nil)
 	url := s.queue("orders", attrs{"RedrivePolicy": redriveTo("grave", 4)})

@@ -307,11 +307,11 @@ func TestFact080DeletingAgain(t *testing.T) {
 		// What is missing first is the queue.
 		for _, in := range []params{{"ReceiptHandle": "garbage"}, {"ReceiptHandle": ""}} {
 			in["QueueUrl"], in["VisibilityTimeout"] = "none", 1
-			s.do("DeleteMessage", in).refused(400, noSuchOne, "")
-			s.do("ChangeMessageVisibility", in).refused(400, noSuchOne, "")
+			s.do("DeleteMessage", in).refused(400, noQueue, "")
+			s.do("ChangeMessageVisibility", in).refused(400, noQueue, "")
 		}
 		for operation := range batches {
-			s.each(operation, "none").refused(400, noSuchOne, "")
+			s.each(operation, "none").refused(400, noQueue, "")
 		}
 	})
 }

@@ -4,16 +4,17 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/dabba-mq/dabba/engine"
 )
 
 const (
-	prefixed  = "AWS.SimpleQueueService."
-	badValue  = "InvalidParameterValue"
-	noSuchOne = prefixed + "NonExistentQueue"
+	prefixed = "AWS.SimpleQueueService."
+	badValue = "InvalidParameterValue"
 )
 
 func TestFact048EmptyBody(t *testing.T) {
@@ -300,6 +301,13 @@ func TestFact062SystemAttributesMD5(t *testing.T) {
 				t.Errorf("the trace is shown among the sender's attributes: %v", got)
 			}
 		}
+		// It does not count in the size.
+		small := s.queue("small", attrs{"MaximumMessageSize": "1024"})
+		s.put(small, strings.Repeat("x", 1024), system)
+		same(t, "trace", s.one(small, all).object("Attributes").text("AWSTraceHeader"), trace)
+		s.do("SendMessage", params{"QueueUrl": url, "MessageBody": "x", "MessageSystemAttributes": params{
+			"AWSTraceHeader": text("String", strings.Repeat("x", 1025)),
+		}}).refused(400, badValue, "")
 		for name, value := range map[string]params{
 			"AWSTraceHeader": text("Number", "1"), "Other": text("String", "x"), "SenderId": text("String", "x"),
 		} {
@@ -365,7 +373,7 @@ func TestFact064AttributeRules(t *testing.T) {
 		}
 
 		many := params{}
-		for _, name := range strings.Split("abcdefghijk", "") {
+		for name := range strings.SplitSeq("abcdefghijk", "") {
 			many[name] = text("String", "x")
 		}
 		s.do("SendMessage", params{"QueueUrl": url, "MessageBody": "x", "MessageAttributes": many}).refused(400, badValue, "")
@@ -378,7 +386,7 @@ func TestFact065AccentsInNames(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, s *server) {
 		url := s.queue("q", nil)
-		for _, name := range []string{"attr.1øßä", "öther_encodings"} {
+		for _, name := range []string{"attr.1øßä", "über_encodings"} {
 			s.put(url, "x", params{"MessageAttributes": params{name: text("String", "é")}})
 			same(t, "attributes", s.one(url, all).object("MessageAttributes"), members{name: params{"DataType": "String", "StringValue": "é"}})
 		}
@@ -470,4 +478,26 @@ func TestPrioritiesStayWhenAGroupIsNamed(t *testing.T) {
 	if now, err := s.engine.Config(t.Context(), ref); err != nil || now.Fair || now.Priorities != 10 {
 		t.Errorf("the queue is now %+v, error %v; want it as it was", now, err)
 	}
+}
+
+func TestOnlyTheFirstGroupChangesTheQueue(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	url := s.queue("q", nil)
+	ref := engine.Ref{Tenant: "default", Name: "q"}
+	var sends sync.WaitGroup
+	for i := range 16 {
+		sends.Go(func() { s.put(url, "x", params{"MessageGroupId": strconv.Itoa(i)}) })
+	}
+	sends.Wait()
+	fair, err := s.engine.Queue(t.Context(), ref)
+	if err != nil || !fair.Config.Fair {
+		t.Fatalf("queue = %+v, error %v; want it fair", fair, err)
+	}
+	s.put(url, "x", params{"MessageGroupId": "another"})
+	if now, err := s.engine.Queue(t.Context(), ref); err != nil || now.ETag != fair.ETag {
+		t.Errorf("ETag = %s after another group, error %v; want %s as before", now.ETag, err, fair.ETag)
+	}
+	same(t, "received", len(s.receive(url, ten)), 10)
+	s.counts(url, 7, 10, 0)
 }

@@ -20,6 +20,14 @@ type fault struct {
 
 func (f *fault) Error() string { return f.code + ": " + f.message }
 
+// sender says whose fault it is, in the words of AWS.
+func (f *fault) sender() string {
+	if f.status >= http.StatusInternalServerError {
+		return "Receiver"
+	}
+	return "Sender"
+}
+
 // kind is one row of the table of faults. The code is that of the Query protocol and of the x-amzn-query-error header, the
 // shape is the __type of the JSON protocol.
 type kind struct {
@@ -34,7 +42,8 @@ const (
 	common = "com.amazon.coral.service#"
 )
 
-// The table of faults: all that the wire answers with.
+// The table of faults. What this wire has no occasion for is there, too, so that it is the whole list of SQS: messageNotInflight,
+// unsupportedOperation and invalidIDFormat.
 var (
 	batchEntryIDsNotDistinct     = &kind{http.StatusBadRequest, prefix + "BatchEntryIdsNotDistinct", "BatchEntryIdsNotDistinct"}
 	batchRequestTooLong          = &kind{http.StatusBadRequest, prefix + "BatchRequestTooLong", "BatchRequestTooLong"}
@@ -70,8 +79,12 @@ var (
 	unknownOperation     = &kind{http.StatusNotFound, "UnknownOperation", common + "UnknownOperationException"}
 )
 
-// is makes a fault of the kind.
-func (k *kind) is(message string) *fault { return &fault{kind: k, message: message} }
+// is makes a fault of the kind. What its message repeats of a request may be as large as that, and would be in memory for as
+// long as the client takes to read it: so a message ends where none of ours is longer.
+func (k *kind) is(message string) *fault {
+	const most = 8 * maxRepeated
+	return &fault{kind: k, message: cut(message, most)}
+}
 
 func missing(parameter string) *fault {
 	return missingParameter.is("The request must contain the parameter " + parameter + ".")
@@ -79,7 +92,7 @@ func missing(parameter string) *fault {
 
 // invalidValue is the usual form in which AWS refuses a value.
 func invalidValue(value, parameter, reason string) *fault {
-	return invalidParameterValue.is("Value " + value + " for parameter " + parameter + " is invalid. Reason: " + reason)
+	return invalidParameterValue.is("Value " + abridged(value) + " for parameter " + parameter + " is invalid. Reason: " + reason)
 }
 
 func noQueue() *fault {
@@ -123,3 +136,6 @@ func faultOf(err error) *fault {
 		return internalFailure.is(e.Detail)
 	}
 }
+
+// isNotFound says that there is no such queue, or whatever else the engine was asked for.
+func isNotFound(err error) bool { return err != nil && engine.ErrorOf(err).Code == engine.CodeNotFound }

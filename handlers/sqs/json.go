@@ -3,7 +3,6 @@ package sqs
 import (
 	"bytes"
 	"errors"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -45,6 +44,9 @@ func (j *jsonProtocol) find() (operation, *fault) {
 
 // decode reads one object; an empty body is an empty one. Members that are not known are passed over, as AWS does.
 func (j *jsonProtocol) decode(request any) error {
+	if scan(j.body, request) {
+		return nil
+	}
 	start := bytes.TrimLeft(j.body, " \t\r\n")
 	if len(start) == 0 {
 		return nil
@@ -92,17 +94,10 @@ func explain(body []byte, err error) string {
 	if !ok {
 		return "The request body is not valid JSON."
 	}
-	at := jsonwire.Place(body, wrong.ByteOffset)
-	switch {
-	case errors.Is(wrong.Err, jsontext.ErrDuplicateName):
-		return "The parameter " + jsonwire.FieldName(wrong.JSONPointer) + " is given twice" + at + "."
-	case errors.Is(wrong.Err, io.ErrUnexpectedEOF):
-		return "The request body is not valid JSON: it ends too early" + at + "."
-	case wrong.Err != nil:
-		return "The request body is not valid JSON: " + wrong.Err.Error() + at + "."
-	default:
-		return "The request body is not valid JSON" + at + "."
+	if errors.Is(wrong.Err, jsontext.ErrDuplicateName) {
+		return "The parameter " + jsonwire.FieldName(wrong.JSONPointer) + " is given twice" + jsonwire.Place(body, wrong.ByteOffset) + "."
 	}
+	return jsonwire.NotJSON(body, wrong)
 }
 
 func (j *jsonProtocol) answer(b []byte, answer any, _ string) []byte { return appendAnswer(b, answer) }
@@ -254,4 +249,10 @@ func appendAttribute(b []byte, a messageAttribute) []byte {
 		b = append(jsonwire.AppendBase64(append(b, `"BinaryValue":`...), a.BinaryValue), ',')
 	}
 	return append(jsonwire.AppendString(append(b, `"DataType":`...), a.DataType), '}')
+}
+
+// asJSON encodes what cannot fail to encode.
+func asJSON(v any) string {
+	text, _ := json.Marshal(v)
+	return string(text)
 }

@@ -1,21 +1,36 @@
 package sqs
 
 import (
+	"encoding/binary"
 	"unicode/utf8"
 )
 
 // maxID is how long a group id, a deduplication id and an attempt id may be.
 const maxID = 128
 
-// isLegal says whether SQS can carry the text: UTF-8 of the characters that XML 1.0 has.
-func isLegal[T string | []byte](s T) bool {
-	for i := range len(s) {
-		switch c := s[i]; {
+// isLegal says whether SQS can carry the text: UTF-8 of the characters that XML 1.0 has. It looks at eight bytes at once
+// while they are ASCII without control characters ("Determine if a word has a byte less than n", from Sean Anderson's Bit
+// Twiddling Hacks).
+func isLegal(s string) bool {
+	const (
+		ones  = 0x0101010101010101
+		highs = 0x8080808080808080
+	)
+	b := bytesOf(s)
+	for i := 0; i < len(b); {
+		if len(b)-i >= 8 {
+			if w := binary.LittleEndian.Uint64(b[i:]); (w|(w-ones*' '))&highs == 0 {
+				i += 8
+				continue
+			}
+		}
+		switch c := b[i]; {
 		case c >= utf8.RuneSelf:
-			return isLegalBeyondASCII(string(s[i:]))
+			return isLegalBeyondASCII(s[i:])
 		case c < ' ' && c != '\t' && c != '\n' && c != '\r':
 			return false
 		}
+		i++
 	}
 	return true
 }

@@ -3,7 +3,7 @@ package sqs
 // listDeadLetterSourceQueues lists the queues that have this one for their dead letters, as far as the principal may read
 // them.
 func (c *call) listDeadLetterSourceQueues(in *listDeadLetterSourceQueuesRequest) (*listDeadLetterSourceQueuesAnswer, error) {
-	ref, err := c.queue(in.QueueURL, "read")
+	ref, _, err := c.existing(in.QueueURL, "read")
 	if err != nil {
 		return nil, err
 	}

@@ -14,12 +14,10 @@ func (c *call) listQueues(in *listQueuesRequest) (*listQueuesAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := func(after string) ([]string, error) {
-		return c.Engine.Names(c.ctx(), c.tenant(), in.QueueNamePrefix, after, page.limit+1)
-	}
 	out := &listQueuesAnswer{}
+	last := "" // of those that are shown; after may be one that is not
 	for after, more := page.after, true; more; {
-		found, err := names(after)
+		found, err := c.Engine.Names(c.ctx(), c.tenant(), in.QueueNamePrefix, after, page.limit+1)
 		if err != nil {
 			return nil, err
 		}
@@ -28,11 +26,11 @@ func (c *call) listQueues(in *listQueuesRequest) (*listQueuesAnswer, error) {
 				continue
 			}
 			if len(out.QueueURLs) == page.limit {
-				out.NextToken = page.next(after)
+				out.NextToken = page.next(last)
 				return out, nil
 			}
 			out.QueueURLs = append(out.QueueURLs, c.url(name))
-			after = name
+			last = name
 		}
 		if more = len(found) == min(page.limit+1, maxPage); more {
 			after = found[len(found)-1]

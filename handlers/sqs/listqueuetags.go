@@ -2,11 +2,7 @@ package sqs
 
 // listQueueTags shows the tags of a queue.
 func (c *call) listQueueTags(in *queueRequest) (*listQueueTagsAnswer, error) {
-	ref, err := c.queue(in.QueueURL, "read")
-	if err != nil {
-		return nil, err
-	}
-	config, err := c.Engine.Config(c.ctx(), ref)
+	_, config, err := c.existing(in.QueueURL, "read")
 	if err != nil {
 		return nil, err
 	}

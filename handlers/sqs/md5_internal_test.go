@@ -67,15 +67,3 @@ func TestMD5OfAttributes(t *testing.T) {
 		t.Errorf("the attributes were put in another order: %v", given)
 	}
 }
-
-func TestMD5AllocatesItsResultAlone(t *testing.T) {
-	attributes := []engine.Attribute{{Name: "b", Value: []byte("1")}, {Name: "a", Value: []byte("2")}}
-	body := strings.Repeat("x", 4096)
-	// Another allocation now and then is the pool's, after a garbage collection.
-	if n := testing.AllocsPerRun(100, func() { md5OfBody(body) }); n > 1 {
-		t.Errorf("a body takes %v allocations, want 1", n)
-	}
-	if n := testing.AllocsPerRun(100, func() { md5OfAttributes(attributes) }); n > 1 {
-		t.Errorf("attributes take %v allocations, want 1", n)
-	}
-}

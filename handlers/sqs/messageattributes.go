@@ -19,6 +19,8 @@ const (
 	// whose name no sender may use.
 	systemTrace    = "AWSTraceHeader"
 	traceAttribute = "AWS.TraceHeader"
+	// maxTrace is how long a trace may be, which is several times what they are.
+	maxTrace = 1024
 )
 
 // The types of attributes, which may be followed by a dot and a name of the sender's own.
@@ -128,17 +130,21 @@ func checkSystemAttributes(all map[string]messageAttribute) *fault {
 		a := all[name]
 		switch {
 		case name != systemTrace:
-			return invalidParameterValue.is("Message system attribute name '" + printable(name) + "' is invalid.")
+			return invalidParameterValue.is("Message system attribute name '" + printable(abridged(name)) + "' is invalid.")
 		case a.DataType != stringType:
 			return invalidParameterValue.is("The message system attribute '" + name + "' must have the type String.")
 		case a.StringValue == nil, *a.StringValue == "":
 			return emptyAttribute("Message (system)", name, stringType)
-		case !isLegal(*a.StringValue):
-			return invalidParameterValue.is("The value of the message system attribute '" + name + "' has invalid characters.")
+		case !isTrace(*a.StringValue):
+			return invalidParameterValue.is("The value of the message system attribute '" + name +
+				"' has invalid characters or more than 1024 bytes.")
 		}
 	}
 	return nil
 }
+
+// isTrace says whether a text may be a trace. It does not count in the message's size, so it has a bound of its own.
+func isTrace(s string) bool { return len(s) <= maxTrace && isLegal(s) }
 
 // engineAttributes are the attributes as the engine keeps them, by name, and the trace after them.
 func engineAttributes(all map[string]messageAttribute, trace string) []engine.Attribute {
@@ -174,7 +180,7 @@ func shownAttribute(a engine.Attribute) engine.Attribute {
 	known := base == stringType || base == numberType || base == binaryType
 	switch {
 	case base == binaryType:
-	case !isLegal(a.Value):
+	case !isLegal(textOf(a.Value)):
 		a.Type = strings.TrimSuffix(binaryType+"."+a.Type, ".")
 	case a.Type == "":
 		a.Type = stringType

@@ -1,7 +1,6 @@
 package sqs_test
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -137,8 +136,3 @@ func same(t *testing.T, what string, got, want any) {
 
 // keys are the names of the members.
 func keys(m members) []string { return slices.Sorted(maps.Keys(m)) }
-
-// redrivePolicy moves messages to a queue after so many deliveries.
-func redrivePolicy(to string, most int) string {
-	return fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":%d}`, "arn:aws:sqs:us-east-1:000000000000:"+to, most)
-}

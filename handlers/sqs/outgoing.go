@@ -33,16 +33,12 @@ type sending struct {
 
 // sendTo begins a send to the queue.
 func (c *call) sendTo(queueURL string, batch bool) (*sending, error) {
-	ref, err := c.queue(queueURL, "send")
-	if err != nil {
-		return nil, err
-	}
-	config, err := c.Engine.Config(c.ctx(), ref)
+	ref, config, err := c.existing(queueURL, "send")
 	if err != nil {
 		return nil, err
 	}
 	s := &sending{call: c, ref: ref, config: config, batch: batch}
-	if given := c.r.Header[traceHeader]; len(given) == 1 && isLegal(given[0]) {
+	if given := c.r.Header[traceHeader]; len(given) == 1 && isTrace(given[0]) {
 		s.trace = given[0]
 	}
 	return s, nil
@@ -70,7 +66,11 @@ func (s *sending) message(o *outgoing) (engine.Message, *fault) {
 	if f := s.check(o); f != nil {
 		return engine.Message{}, f
 	}
-	m := engine.Message{Body: []byte(o.MessageBody), Attributes: engineAttributes(o.MessageAttributes, s.traceOf(o))}
+	trace := s.traceOf(o)
+	m := engine.Message{Body: bytesOf(o.MessageBody), Attributes: engineAttributes(o.MessageAttributes, trace)}
+	if trace != "" {
+		m.Uncounted = len(traceAttribute) + len(trace)
+	}
 	if o.MessageGroupID != nil {
 		m.Group = *o.MessageGroupID
 	}
@@ -189,9 +189,9 @@ func (s *sending) takeTurns(messages []engine.Message) error {
 		if messages[i].Group == "" {
 			continue
 		}
-		_, err := s.Engine.ChangeQueue(s.ctx(), s.ref, engine.Condition{}, func(now engine.QueueConfig) (engine.QueueConfig, error) {
-			now.Fair = now.Fair || becomesFair(&now)
-			return now, nil
+		_, err := s.configure(s.ref, func(now *engine.QueueConfig) error {
+			now.Fair = now.Fair || becomesFair(now)
+			return nil
 		})
 		return err
 	}
@@ -206,7 +206,6 @@ func becomesFair(c *engine.QueueConfig) bool {
 
 // refused says why the engine did not take a message.
 func (s *sending) refused(err *engine.Error) *fault {
-	// It counts the trace, too.
 	if err.Code == engine.CodeTooLarge {
 		return s.tooLong()
 	}

@@ -104,7 +104,7 @@ func (p *policy) labeled(label string) int {
 
 // editPolicy changes the policy of a queue. A policy without statements is none.
 func (c *call) editPolicy(ref engine.Ref, edit func(*policy) error) (*nothing, error) {
-	return c.change(ref, func(config *engine.QueueConfig) error {
+	return c.configure(ref, func(config *engine.QueueConfig) error {
 		p, ok := readPolicy(config.Notes[notePolicy])
 		if !ok {
 			return wrongAttribute("Policy")

@@ -48,9 +48,14 @@ func unknownAction(name string) *fault {
 	return invalidAction.is("The action " + strings.ToValidUTF8(abridged(name), "\ufffd") + " is not valid for this endpoint.")
 }
 
+// maxRepeated is the most bytes of a text from a request that an answer repeats: names, ids and handles are shorter.
+const maxRepeated = 512
+
 // abridged is a text from a request, fit to be repeated in an answer.
-func abridged(s string) string {
-	const most = 200
+func abridged(s string) string { return cut(s, maxRepeated) }
+
+// cut is the beginning of a text, with a sign that there was more of it.
+func cut(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}

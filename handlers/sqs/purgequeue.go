@@ -4,16 +4,12 @@ import "github.com/dabba-mq/dabba/engine"
 
 // purgeQueue removes all messages of a queue, also those in flight and delayed, and what it knows of duplicates.
 func (c *call) purgeQueue(in *queueRequest) (*nothing, error) {
-	ref, err := c.queue(in.QueueURL, "manage")
+	ref, _, err := c.existing(in.QueueURL, "manage")
 	if err != nil {
 		return nil, err
 	}
-	// A queue that is missing has nothing to cool.
-	if _, err := c.Engine.Config(c.ctx(), ref); err != nil {
-		return nil, err
-	}
 	if !c.Relaxed {
-		began, err := c.Engine.Cool(c.ctx(), ref, afterPurge, coolingTime)
+		began, err := c.cool(ref, afterPurge)
 		if err != nil {
 			return nil, err
 		}

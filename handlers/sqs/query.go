@@ -40,13 +40,20 @@ func newQuery(r *http.Request, body []byte) *queryProtocol {
 	return q
 }
 
+// maxName is more bytes than the name of any parameter has. Longer ones are passed over like others that no operation has: they
+// could nest so deep that reading them takes all of the stack, and sorting them takes long.
+const maxName = 128
+
 // each calls what with the parameters, whose values are still encoded, until it returns false.
 func (q *queryProtocol) each(what func(name string, value []byte) bool) {
 	for _, encoded := range q.encoded {
 		for pair := range bytes.SplitSeq(encoded, []byte("&")) {
 			name, value, _ := bytes.Cut(pair, []byte("="))
+			if len(name) > len("%41")*maxName {
+				continue
+			}
 			decoded, err := url.QueryUnescape(string(name))
-			if err != nil {
+			if err != nil || len(decoded) > maxName {
 				continue // no operation has such a parameter
 			}
 			if !what(decoded, value) {
@@ -125,6 +132,10 @@ func compareNames(a, b string) int {
 
 // number is that of an entry, or more than any if the part of a name is none.
 func number(part string) uint64 {
+	const most = 10 // digits, which 31 bits have at most; an error of strconv would be allocated
+	if len(part) > most || strings.TrimLeft(part, "0123456789") != "" {
+		return math.MaxUint64
+	}
 	n, err := strconv.ParseUint(part, 10, 31)
 	if err != nil {
 		return math.MaxUint64

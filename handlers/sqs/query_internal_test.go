@@ -41,6 +41,7 @@ func TestQueryDecode(t *testing.T) {
 		{"an empty list", "TagKey=", &untagQueueRequest{}},
 		{"an empty entry", "TagKey.1=", &untagQueueRequest{TagKeys: []string{""}}},
 		{"no numbers", "TagKey.x=a&TagKey.-1=a&TagKey.1a=a&TagKey.99999999999999999999=a", &untagQueueRequest{}},
+		{"names longer than any", "TagKey" + strings.Repeat(".member", 30) + ".1=a&TagKey." + strings.Repeat("0", 200) + "1=a", &untagQueueRequest{}},
 		{"a map", "Tag.1.Key=a&Tag.1.Value=1&Tag.2.Value=2&Tag.2.Key=b&Tag.3.Key=c", &tagQueueRequest{Tags: map[string]string{"a": "1", "b": "2", "c": ""}}},
 		{"a map with member", "Tag.member.1.Key=a&Tag.member.1.Value=1", &tagQueueRequest{Tags: map[string]string{"a": "1"}}},
 		{"a map without a number", "Tag.Value=1&Tag.Key=a", &tagQueueRequest{Tags: map[string]string{"a": "1"}}},

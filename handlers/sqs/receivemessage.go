@@ -17,11 +17,7 @@ const (
 
 // receiveMessage leases messages, waiting for the first if asked to. What the client hangs up on is given back.
 func (c *call) receiveMessage(in *receiveMessageRequest) (*receiveMessageAnswer, error) {
-	ref, err := c.queue(in.QueueURL, "receive")
-	if err != nil {
-		return nil, err
-	}
-	config, err := c.Engine.Config(c.ctx(), ref)
+	ref, config, err := c.existing(in.QueueURL, "receive")
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func (c *call) readRedrivePolicy(queue, value string) (target string, receives u
 	}
 	n, ok := p.receives()
 	if !ok {
-		return "", 0, "Invalid value for maxReceiveCount: " + p.MaxReceives.String() + ", valid values are from 1 to 1000 both inclusive.", nil
+		return "", 0, "Invalid value for maxReceiveCount: " + abridged(p.MaxReceives.String()) + ", valid values are from 1 to 1000 both inclusive.", nil
 	}
 	target, ok = c.nameInARN(p.Target)
 	if !ok {
@@ -166,17 +166,9 @@ func (c *call) allowed(p redriveAllowPolicy) (names []string, reason string) {
 	for _, arn := range p.Sources {
 		name, ok := c.nameInARN(arn)
 		if !ok || !validQueueName(name) {
-			return nil, arn + " is not the ARN of a queue of this account and region."
+			return nil, abridged(arn) + " is not the ARN of a queue of this account and region."
 		}
 		names = append(names, name)
 	}
 	return names, ""
-}
-
-func isNotFound(err error) bool { return err != nil && engine.ErrorOf(err).Code == engine.CodeNotFound }
-
-// asJSON encodes what cannot fail to encode.
-func asJSON(v any) string {
-	text, _ := json.Marshal(v)
-	return string(text)
 }

@@ -4,11 +4,8 @@ import "slices"
 
 // removePermission removes the statement with a label from the policy of a queue.
 func (c *call) removePermission(in *removePermissionRequest) (*nothing, error) {
-	ref, err := c.queue(in.QueueURL, "manage")
+	ref, _, err := c.existing(in.QueueURL, "manage")
 	if err != nil {
-		return nil, err
-	}
-	if _, err := c.Engine.Config(c.ctx(), ref); err != nil {
 		return nil, err
 	}
 	if in.Label == "" {

@@ -1,6 +1,7 @@
 package sqs_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -178,4 +179,23 @@ func TestMovesNeedToSend(t *testing.T) {
 	as("queues:manage:*").asks("StartMessageMoveTask", back).refused(http.StatusForbidden, "AccessDenied", "")
 	as("queues:manage:grave queues:send:other").asks("StartMessageMoveTask", back).refused(http.StatusForbidden, "AccessDenied", "")
 	as("queues:manage:grave queues:send:work").asks("StartMessageMoveTask", back).ok()
+}
+
+// A token is the last name of a page, in base64: that of a queue that may be read.
+func TestTokensOfListsNameNoOtherQueues(t *testing.T) {
+	t.Parallel()
+	queues := map[string]engine.QueueConfig{}
+	for _, name := range []string{"a", "m1", "m2", "m3", "m4", "z1", "z2"} {
+		queues[name] = engine.DefaultConfig()
+	}
+	reader := withTokens(t, queues)("queues:read:a* queues:read:z*")
+	first := reader.asks("ListQueues", params{"MaxResults": 1}).ok()
+	token, err := base64.RawURLEncoding.DecodeString(first.text("NextToken"))
+	if err != nil || string(token) != "after:a" {
+		t.Errorf("the token after a is %q, %v, want one that names a", token, err)
+	}
+	second := reader.asks("ListQueues", params{"MaxResults": 1, "NextToken": first.text("NextToken")}).ok()
+	if got := second.texts("QueueUrls"); len(got) != 1 || !strings.HasSuffix(got[0], "/z1") {
+		t.Errorf("the second page has %v, want z1", got)
+	}
 }

@@ -3,7 +3,7 @@ package sqs
 import (
 	"log/slog"
 	"net/http"
-	"strconv"
+	"slices"
 
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/exchange"
@@ -15,7 +15,8 @@ import (
 type protocol interface {
 	// operation is the name of what is asked for.
 	operation() string
-	// decode reads the parameters into the operation's request. Nothing in it shares memory with the body.
+	// decode reads the parameters into the operation's request. Nothing in it shares memory with the body but the bodies of
+	// messages to send.
 	decode(request any) error
 	// find is the operation, if it may be asked for in this way.
 	find() (operation, *fault)
@@ -63,7 +64,11 @@ func unread(err error) error {
 	return err
 }
 
-// run does what the request asks for. The body is released before it may take long.
+// smallBody is the size up to which it does not matter how long what a request asks for is in memory.
+const smallBody = 64 << 10
+
+// run does what the request asks for. The body is released before it may take long, unless the operation borrows it, or it
+// is large: what was decoded is about as large, and counts by that for as long as a receive waits.
 func (c *call) run(p protocol, body *exchange.Body) (any, error) {
 	released := false
 	release := func() {
@@ -84,23 +89,38 @@ func (c *call) run(p protocol, body *exchange.Body) (any, error) {
 	if err := p.decode(in); err != nil {
 		return nil, err
 	}
-	release()
+	if !op.borrows && len(body.Bytes) <= smallBody {
+		release()
+	}
 	return op.do(c, in)
 }
 
 // write answers, and forgets what the answer was made of: messages are not several times in memory while a slow client
 // reads.
 func (c *call) write(p protocol, answer *any) error {
-	out := newBuffer()
-	defer out.release()
-	out.bytes = p.answer(out.bytes, *answer, requestID(c.w))
+	out := exchange.NewAnswer()
+	defer out.Release()
+	if c.received != nil {
+		out.Bytes = slices.Grow(out.Bytes, roomFor(c.received)) // growing bit by bit leaves as much again behind
+	}
+	out.Bytes = p.answer(out.Bytes, *answer, requestID(c.w))
 	*answer = nil
 	if c.received != nil {
 		for i := range c.received.Messages {
 			c.received.Messages[i].Body = nil
 		}
 	}
-	return out.send(c.w, p, http.StatusOK)
+	return send(c.w, out, p, http.StatusOK)
+}
+
+// roomFor is about how many bytes the answer with the messages has.
+func roomFor(got *engine.Received) int {
+	const besides = 1 << 10 // the handle, ids and sums of a message, and its attributes if it has few
+	n := 0
+	for i := range got.Messages {
+		n += len(got.Messages[i].Body) + besides
+	}
+	return n
 }
 
 // refuse answers with a fault, and logs it when it is the server's.
@@ -117,30 +137,18 @@ func (a *API) refuse(w http.ResponseWriter, r *http.Request, p protocol, err err
 			slog.Any("error", err))
 	}
 	w.Header().Set("X-Amzn-Query-Error", f.code+";"+f.sender())
-	out := newBuffer()
-	defer out.release()
-	out.bytes = p.fault(out.bytes, f, requestID(w))
-	_ = out.send(w, p, f.status)
+	out := exchange.NewAnswer()
+	defer out.Release()
+	out.Bytes = p.fault(out.Bytes, f, requestID(w))
+	_ = send(w, out, p, f.status)
 }
 
 // requestID is the one that the observer gave the request.
 func requestID(w http.ResponseWriter) string { return w.Header().Get(middleware.RequestIDHeader) }
 
-// sender says whose fault it is, in the words of AWS.
-func (f *fault) sender() string {
-	if f.status >= http.StatusInternalServerError {
-		return "Receiver"
-	}
-	return "Sender"
-}
-
 // send writes the answer in one go. The error is that of the connection.
-func (b *buffer) send(w http.ResponseWriter, p protocol, status int) error {
+func send(w http.ResponseWriter, out *exchange.Answer, p protocol, status int) error {
 	h := w.Header()
 	h[requestIDHeader] = h[middleware.RequestIDHeader]
-	h["Content-Type"] = []string{p.contentType()}
-	h["Content-Length"] = []string{strconv.Itoa(len(b.bytes))}
-	w.WriteHeader(status)
-	_, err := w.Write(b.bytes)
-	return err
+	return out.Send(w, status, []string{p.contentType()})
 }

@@ -4,12 +4,8 @@ import "github.com/dabba-mq/dabba/engine"
 
 // setQueueAttributes changes the attributes that are given, all or none.
 func (c *call) setQueueAttributes(in *setQueueAttributesRequest) (*nothing, error) {
-	ref, err := c.queue(in.QueueURL, "manage")
+	ref, _, err := c.existing(in.QueueURL, "manage")
 	if err != nil {
-		return nil, err
-	}
-	// A queue that is missing is that first.
-	if _, err := c.Engine.Config(c.ctx(), ref); err != nil {
 		return nil, err
 	}
 	if len(in.Attributes) == 0 {
@@ -19,5 +15,5 @@ func (c *call) setQueueAttributes(in *setQueueAttributesRequest) (*nothing, erro
 	if err != nil {
 		return nil, err
 	}
-	return c.change(ref, func(config *engine.QueueConfig) error { return apply(config, asked, true) })
+	return c.configure(ref, func(config *engine.QueueConfig) error { return apply(config, asked, true) })
 }

@@ -90,11 +90,11 @@ func (s *showing) choose(in *receiveMessageRequest) {
 func (s *showing) message(m *message, d *engine.Delivery) {
 	m.MessageID = d.ID.String()
 	m.ReceiptHandle = d.Receipt
-	encoded := !isLegal(d.Body)
+	encoded := !isLegal(textOf(d.Body))
 	if encoded {
 		m.Body = base64.StdEncoding.EncodeToString(d.Body)
 	} else {
-		m.Body = string(d.Body)
+		m.Body = textOf(d.Body)
 	}
 	m.MD5OfBody = md5OfBody(m.Body)
 	if s.system != 0 {
@@ -155,7 +155,7 @@ func (s *showing) systemAttributes(d *engine.Delivery) map[string]string {
 		show(deadLetterSource, "DeadLetterQueueSourceArn", s.arn(d.Origin.Queue))
 	}
 	for i := range d.Attributes {
-		if a := &d.Attributes[i]; a.Name == traceAttribute && isLegal(a.Value) {
+		if a := &d.Attributes[i]; a.Name == traceAttribute && isLegal(textOf(a.Value)) {
 			show(awsTrace, systemTrace, string(a.Value))
 		}
 	}

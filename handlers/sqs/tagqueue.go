@@ -20,33 +20,20 @@ const (
 
 // tagQueue adds tags to a queue. A tag with a key that is there already takes the place of the old one.
 func (c *call) tagQueue(in *tagQueueRequest) (*nothing, error) {
-	ref, err := c.queue(in.QueueURL, "manage")
+	ref, _, err := c.existing(in.QueueURL, "manage")
 	if err != nil {
 		return nil, err
 	}
 	if len(in.Tags) == 0 {
 		return nil, missing("Tags")
 	}
-	return c.change(ref, func(config *engine.QueueConfig) error {
+	return c.configure(ref, func(config *engine.QueueConfig) error {
 		tags := make(map[string]string, len(config.Tags)+len(in.Tags))
 		maps.Copy(tags, config.Tags)
 		maps.Copy(tags, in.Tags)
 		config.Tags = tags
 		return validTags(ref.Name, in.Tags, len(tags))
 	})
-}
-
-// change makes a change to the configuration of a queue. Maps and slices in it are shared: what do wants to change, it
-// replaces. do must not call the engine, and may be called more than once.
-func (c *call) change(ref engine.Ref, do func(*engine.QueueConfig) error) (*nothing, error) {
-	_, err := c.Engine.ChangeQueue(c.ctx(), ref, engine.Condition{}, func(config engine.QueueConfig) (engine.QueueConfig, error) {
-		err := do(&config)
-		return config, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &nothing{}, nil
 }
 
 // validTags checks tags that a queue is to get, after which it will have total.

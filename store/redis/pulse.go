@@ -41,7 +41,7 @@ type pulse struct {
 }
 
 func newPulse(silence time.Duration) *pulse {
-	now := time.Now // how long a process waits for another one is real
+	now := time.Now //nolint:forbidigo // how long a process waits for another one is real
 	return &pulse{silence: silence, now: now, start: now(), conns: make(map[net.Conn]struct{})}
 }
 
