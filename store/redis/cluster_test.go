@@ -143,7 +143,8 @@ func useQueue(m *mover) {
 		Queue: q, Revision: 2, Once: &store.Once{Key: [16]byte{1}, Window: time.Hour},
 		Entries: []store.Entry{
 			{Group: "g", Dedup: store.DedupKey{1}, TTL: time.Hour},
-			{Group: "h", Delay: time.Minute}, {Payload: []byte("late"), TTL: time.Second},
+			{Group: "h", Delay: time.Minute},
+			{Payload: []byte("late"), TTL: time.Second},
 		},
 	})
 	m.must("Send", err)
