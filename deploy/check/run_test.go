@@ -63,7 +63,7 @@ func (c program) variables() []string {
 	for _, e := range c.Env {
 		value := e.Value
 		if e.ValueFrom != nil {
-			value = "memory"
+			value = "redis://:secret@127.0.0.1:1/0"
 		}
 		env = append(env, e.Name+"="+value)
 	}
@@ -75,23 +75,56 @@ func (c program) variables() []string {
 func TestProgramTakesSettings(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, _ *set, c program) {
-		keys := flagValue(c.Container, "auth-keys")
-		if _, err := os.Stat(keys); err == nil {
-			t.Fatalf("%s is there: this test needs a machine without it", keys)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, binary(t), c.Args...)
-		cmd.Dir = t.TempDir()
-		cmd.Env = c.variables()
-		said, err := cmd.CombinedOutput()
-		if err == nil || !strings.Contains(string(said), "read keys: open "+keys) {
-			t.Errorf("dabba %q: got %v and\n%s\nwant a complaint about %s", c.Args, err, said, keys)
-		}
-		if strings.Contains(string(said), "level=WARN") {
-			t.Errorf("dabba %q warns of something:\n%s", c.Args, said)
-		}
+		takes(t, c.Args, c.variables(), flagValue(c.Container, "auth-keys"))
 	})
+}
+
+// TestProgramTakesComposeSettings does the same with the services of compose.yaml, which have no keys: one is named that is
+// not there.
+func TestProgramTakesComposeSettings(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(composeFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all compose
+	if err := decode(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range all.Services {
+		if s.Image != "dabba" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			keys := filepath.Join(t.TempDir(), "auth.key")
+			env := append(environment(), "DABBA_ADDR=0.0.0.0:"+imagePort(t), "DABBA_AUTH_KEYS="+keys)
+			for variable, value := range s.Environment {
+				env = append(env, variable+"="+value)
+			}
+			takes(t, []string{"serve"}, env, keys)
+		})
+	}
+}
+
+// takes runs the program, which must complain about nothing but that the file with the keys is missing.
+func takes(t *testing.T, args, env []string, keys string) {
+	t.Helper()
+	if _, err := os.Stat(keys); err == nil {
+		t.Fatalf("%s is there: this test needs a machine without it", keys)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary(t), args...)
+	cmd.Dir = t.TempDir()
+	cmd.Env = env
+	said, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(said), "read keys: open "+keys) {
+		t.Errorf("dabba %q: got %v and\n%s\nwant a complaint about %s", args, err, said, keys)
+	}
+	if strings.Contains(string(said), "level=WARN") {
+		t.Errorf("dabba %q warns of something:\n%s", args, said)
+	}
 }
 
 // TestProgramAnswers starts the program with the container's settings, but for addresses and folders, and asks it what
