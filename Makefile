@@ -1,8 +1,9 @@
 # make prints what there is. CI runs .ci/run, which calls these targets and README's own test command.
 
 GO           ?= go
-# The modules of this repository: the server, two of tools, and a test client, so that what they need is no dependency of the server.
-MODULES      := . openapi/generate tools/lint integration/sdk
+# The modules of this repository: the server, two of tools, a test client and a check of manifests, so that what they need is no
+# dependency of the server.
+MODULES      := . openapi/generate tools/lint integration/sdk deploy/check
 # golangci-lint is compiled once (minutes on a new machine) and then kept in Go's build cache.
 LINT         := $(GO) tool -modfile=$(CURDIR)/tools/lint/go.mod golangci-lint
 VERSION      ?=
