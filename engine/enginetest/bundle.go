@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing/synctest"
 	"time"
@@ -176,6 +177,25 @@ func (w *waiter) want(took time.Duration, bodies ...string) {
 	}
 	if a, b := strings.Join(got, ","), strings.Join(bodies, ","); a != b || w.took != took {
 		w.b.Errorf("waiting receive: got %q after %v, want %q after %v", a, w.took, b, took)
+	}
+}
+
+// wantEach waits for all answers and checks that each has one of the bodies, whichever has which, and how long it took.
+func wantEach(took time.Duration, bodies []string, waiters ...*waiter) {
+	var got []string
+	for _, w := range waiters {
+		w.b.Helper()
+		<-w.done
+		if w.err != nil || w.took != took {
+			w.b.Errorf("waiting receive: got %v after %v, want success after %v", w.err, w.took, took)
+		}
+		for i := range w.messages {
+			got = append(got, string(w.messages[i].Body))
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, bodies) {
+		waiters[0].b.Errorf("waiting receives: got %q, want %q", got, bodies)
 	}
 }
 

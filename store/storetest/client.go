@@ -251,7 +251,11 @@ func (c *client) sendTo(id store.QueueID, list []store.Entry, once *store.Once, 
 		return err
 	}, func(l *ledger, answered bool) {
 		q := l.queues[id]
-		want := q.send(list, r.First, now)
+		var at store.Seq // without an answer nobody knows, and r may still be written
+		if answered {
+			at = r.First
+		}
+		want := q.send(list, at, now)
 		if answered {
 			c.compareSend(list, r, want)
 		}
