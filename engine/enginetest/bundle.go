@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -197,6 +198,19 @@ func wantEach(took time.Duration, bodies []string, waiters ...*waiter) {
 	if !slices.Equal(got, bodies) {
 		waiters[0].b.Errorf("waiting receives: got %q, want %q", got, bodies)
 	}
+}
+
+// byAnswer gives waiters in the order in which they entered the line, or, over Redis, in which they were answered: there
+// one event may be announced more than once, and wake a younger waiter that is faster.
+func (b *bundle) byAnswer(all ...*waiter) []*waiter {
+	if b.engine.StoreInfo().Name != "redis" {
+		return all
+	}
+	for _, w := range all {
+		<-w.done
+	}
+	slices.SortStableFunc(all, func(x, y *waiter) int { return cmp.Compare(x.took, y.took) })
+	return all
 }
 
 // wantCode checks that an error has a code.

@@ -150,8 +150,9 @@ func manyAreWokenByTime(b *bundle) {
 	b.send(z, "leased")
 	b.one(z)
 	first, second := b.waitMany(time.Minute, x, y, z), b.waitMany(time.Minute, z, y, x)
-	first.want(20*time.Second, "")
-	second.want(30*time.Second, "leased")
+	order := b.byAnswer(first.waiter, second.waiter)
+	order[0].want(20*time.Second, "")
+	order[1].want(30*time.Second, "leased")
 }
 
 // manyKeepTheirPlace has one line wake a receive for nothing. In the other line it stays before those who came later, and
