@@ -51,18 +51,7 @@ type hiding struct {
 
 func (e *Engine) newHiding(q *queue, s *setup, items []ExtendItem, within time.Duration) *hiding {
 	h := &hiding{settled: settled{queue: q, results: make([]ItemResult, len(items))}, within: within}
-	h.wanted = e.collect(&h.settled, &s.config, settling{
-		n:       len(items),
-		receipt: func(i int) string { return items[i].Receipt },
-		refused: func(i int) *Error { return items[i].Refused },
-		item: func(_ *QueueConfig, i int, _ receipt) (store.SettleItem, *Error) {
-			v := items[i].Visibility
-			if v < 0 || v > MaxDuration {
-				return store.SettleItem{}, validDuration(fmt.Sprintf("items[%d].visibility", i), v, 0, MaxDuration)
-			}
-			return store.SettleItem{Target: store.Leased, After: v}, nil
-		},
-	})
+	h.wanted = e.collect(&h.settled, &s.config, extension(items))
 	h.left = make([]int, len(h.wanted))
 	for i := range h.left {
 		h.left[i] = i

@@ -10,8 +10,23 @@ import (
 // Extend lets leases end later, or earlier; a visibility of 0 ends one at once. Only a lease that still runs can be
 // extended: a heartbeat that comes late is refused and changes nothing.
 func (e *Engine) Extend(ctx context.Context, ref Ref, items []ExtendItem) ([]ItemResult, error) {
-	d, err := e.settle(ctx, ref, settling{
-		verb: "extend", n: len(items), strict: true,
+	b := extension(items)
+	b.strict = true
+	d, err := e.settle(ctx, ref, b)
+	if err != nil {
+		return nil, err
+	}
+	done, lost := d.refuse(store.Settled, store.Died)
+	tell(e.events.Extended, ref, done)
+	tell(e.events.LeaseLost, ref, lost)
+	e.buryNow(ctx, d.queue, count(d.outcomes, store.Died)) // by a visibility of 0
+	return d.results, nil
+}
+
+// extension lets leases end as the items say.
+func extension(items []ExtendItem) settling {
+	return settling{
+		verb: "extend", n: len(items),
 		receipt: func(i int) string { return items[i].Receipt },
 		refused: func(i int) *Error { return items[i].Refused },
 		item: func(_ *QueueConfig, i int, _ receipt) (store.SettleItem, *Error) {
@@ -21,13 +36,5 @@ func (e *Engine) Extend(ctx context.Context, ref Ref, items []ExtendItem) ([]Ite
 			}
 			return store.SettleItem{Target: store.Leased, After: v}, nil
 		},
-	})
-	if err != nil {
-		return nil, err
 	}
-	done, lost := d.refuse(store.Settled, store.Died)
-	tell(e.events.Extended, ref, done)
-	tell(e.events.LeaseLost, ref, lost)
-	e.buryNow(ctx, d.queue, count(d.outcomes, store.Died)) // by a visibility of 0
-	return d.results, nil
 }
