@@ -90,6 +90,7 @@ type AppendParams struct {
 	// Parts has at least one, with at least one record, and each partition at most once.
 	Parts []AppendPart
 	Once  *Once
+	Acks  Acks
 }
 
 // AppendPart are records for one partition.

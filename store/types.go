@@ -55,6 +55,9 @@ type Settings struct {
 	ExpiredDead bool
 	// History is the number of messages that were removed of which the last deliveries are remembered.
 	History uint32
+	// Shards spreads a Standard queue with one level and without bounds over so many parts, on stores that have several
+	// leaders ([Info.Shards]); 0 counts as 1. It never changes.
+	Shards uint32
 }
 
 // Mode says how the next messages are chosen; see the package's section on order.
@@ -118,6 +121,16 @@ type Once struct {
 	Note []byte
 }
 
+// Acks says how many copies of a change there must be when a call returns. The zero value is the promise of the store by
+// itself: on one that is replicated, that of the leader alone. Stores that are not replicated do not look at it.
+type Acks struct {
+	// All waits for every replica that keeps up with the leader.
+	All bool
+	// Min is how many copies there must be then, the leader's included; 0 counts as 1. When there are fewer in time the call is
+	// [ErrUnknown]: the change is made, and may be lost with the leader.
+	Min int
+}
+
 // SendParams describe one Send: at least one entry.
 type SendParams struct {
 	Queue    QueueID
@@ -126,6 +139,7 @@ type SendParams struct {
 	Once     *Once
 	// Whole refuses all entries unless all are accepted or duplicates.
 	Whole bool
+	Acks  Acks
 }
 
 // SendResult says where the messages are: the accepted ones have sequences First, First+1 and so on.
@@ -277,6 +291,7 @@ type SettleParams struct {
 	// are not used.
 	Select *Selection
 	Each   SettleItem
+	Acks   Acks
 }
 
 // States is a set of states.
@@ -473,6 +488,8 @@ type Stats struct {
 	OldestAge time.Duration
 	Revision  uint64
 	NextDue   time.Duration
+	// Approximate says that these are sums of several instants: the queue has several shards.
+	Approximate bool
 }
 
 // Revision numbers the changes of the key-value part.
@@ -496,4 +513,8 @@ type Info struct {
 	Promise string
 	// Durable says that data survives the process.
 	Durable bool
+	// Replicated says that the store can wait for replicas, see [Acks].
+	Replicated bool
+	// Shards is over how many parts one queue can be spread; 0 or 1 if it cannot.
+	Shards uint32
 }
