@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -11,60 +12,80 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-// check says whether the server can be relied on, warns of what it promises less than it could, and enters or compares
-// the version of the format.
+// check says whether the servers can be relied on, and enters or compares the version of the format.
 func (s *Store) check(ctx context.Context) error {
-	var facts map[string]string
-	err := s.do(ctx, func(c redis.Cmdable) error {
-		text, err := c.Info(ctx).Result()
-		if err != nil {
-			return err
-		}
-		facts = parseInfo(text)
-		// Managed servers may refuse this: then the promise says less.
-		if got, err := c.ConfigGet(ctx, "appendfsync").Result(); err == nil {
-			facts["appendfsync"] = got["appendfsync"]
-		}
-		return nil
-	})
+	all, err := s.topology.masters(ctx)
 	if err != nil {
-		return err
+		return fault(err, false)
 	}
-	promise, warning, err := judge(facts)
-	if err != nil {
-		return err
+	for _, v := range all {
+		v.attend()
+		if err := v.client.Ping(ctx).Err(); err != nil { // its connection meets the server
+			return fault(err, false)
+		}
 	}
-	if warning != "" {
-		s.o.Warning(warning)
-	}
-	s.info = store.Info{Name: "redis", Promise: promise, Durable: true}
 	return s.format(ctx)
+}
+
+// Info implements [store.Store]. The promise is that of the server that promises least, as it was last heard.
+func (s *Store) Info() store.Info {
+	info := store.Info{Name: "redis", Durable: true, Replicated: true, Shards: maxShards}
+	var weakest *server
+	replicas := int32(math.MaxInt32)
+	for _, v := range s.topology.known() {
+		p := v.promise.Load()
+		if p == nil {
+			continue
+		}
+		if weakest == nil || p.rank < weakest.promise.Load().rank {
+			weakest = v
+		}
+		replicas = min(replicas, v.replicas.Load())
+	}
+	if weakest == nil {
+		return info
+	}
+	info.Promise = weakest.promise.Load().text
+	if replicas > 0 && (replicas != math.MaxInt32) {
+		info.Promise += fmt.Sprintf("; %d replicas keep up, which may miss the last moment when one takes over, unless a call waits for them with acks=all", replicas)
+	}
+	return info
 }
 
 // judge says what an acknowledgement survives on a server like that, what its owner should be warned of, or why it cannot be
 // used.
-func judge(facts map[string]string) (promise, warning string, err error) {
+func judge(facts map[string]string, kind kind) (p promise, warnings []string, err error) {
 	major, _, _ := strings.Cut(facts["redis_version"], ".")
 	if n, err := strconv.Atoi(major); err != nil || n < 7 {
-		return "", "", fmt.Errorf("the server is Redis %s, but 7.0 or later is needed: %w", facts["redis_version"], store.ErrVersion)
+		return p, nil, fmt.Errorf("the server is Redis %s, but 7.0 or later is needed: %w", facts["redis_version"], store.ErrVersion)
 	}
 	if policy := facts["maxmemory_policy"]; policy != "noeviction" {
-		return "", "", fmt.Errorf("the server's maxmemory-policy is %q, so it may throw messages away at any time; set it to noeviction", policy)
+		return p, nil, fmt.Errorf("the server's maxmemory-policy is %q, so it may throw messages away at any time; set it to noeviction", policy)
 	}
-	if facts["aof_enabled"] != "1" {
-		return "what is acknowledged is in the memory of the Redis server, and lost if that stops before its next snapshot",
-			"The Redis server has no append-only file: when it stops, it loses what came after its last snapshot. Set appendonly yes.", nil
+	replicas, _ := strconv.Atoi(facts["connected_slaves"])
+	if kind != single && replicas == 0 {
+		warnings = append(warnings, "no replica follows it, so nothing can take its place. Add one.")
 	}
-	switch facts["appendfsync"] {
-	case "always":
-		return "what is acknowledged is synced to the disk of the Redis server (appendfsync always)", "", nil
-	case "everysec":
-		return "what is acknowledged is synced to the disk of the Redis server within two seconds, and lost if that or its power ends before (appendfsync everysec)", "", nil
-	case "no":
-		return "what is acknowledged is written to the disk of the Redis server when its operating system finds time, and lost if its power ends before (appendfsync no)",
-			"The Redis server leaves syncing to its operating system: a power cut may take the last half minute. Set appendfsync everysec or always.", nil
+	if replicas > 0 && facts["min-replicas-to-write"] == "0" {
+		warnings = append(warnings, "it goes on alone when its replicas are cut off, and what it then acknowledges is lost when one of them takes over. "+
+			"Set min-replicas-to-write 1 and min-replicas-max-lag 10, or less.")
 	}
-	return "what is acknowledged is in the append-only file of the Redis server, which does not tell when it is synced", "", nil
+	p.aof = facts["aof_enabled"] == "1"
+	switch {
+	case !p.aof:
+		p.text = "what is acknowledged is in the memory of the Redis server, and lost if that stops before its next snapshot"
+		warnings = append(warnings, "it has no append-only file: when it stops, it loses what came after its last snapshot. Set appendonly yes.")
+	case facts["appendfsync"] == "always":
+		p.rank, p.text = 4, "what is acknowledged is synced to the disk of the Redis server (appendfsync always)"
+	case facts["appendfsync"] == "everysec":
+		p.rank, p.text = 3, "what is acknowledged is synced to the disk of the Redis server within two seconds, and lost if that or its power ends before (appendfsync everysec)"
+	case facts["appendfsync"] == "no":
+		p.rank, p.text = 1, "what is acknowledged is written to the disk of the Redis server when its operating system finds time, and lost if its power ends before (appendfsync no)"
+		warnings = append(warnings, "it leaves syncing to its operating system: a power cut may take the last half minute. Set appendfsync everysec or always.")
+	default:
+		p.rank, p.text = 2, "what is acknowledged is in the append-only file of the Redis server, which does not tell when it is synced"
+	}
+	return p, warnings, nil
 }
 
 // parseInfo reads the answer to INFO: lines of name:value.

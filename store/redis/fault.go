@@ -37,9 +37,15 @@ var hints = map[string]string{
 	"ERR max":     "the server has no room for another client; raise maxclients",
 }
 
+// unfitError refuses a server that cannot be relied on.
+type unfitError struct{ error }
+
 // fault is what an error of the client says in words of the contract. If the call may have changed something, only an
 // answer of the server can say that it has not.
 func fault(err error, changing bool) error {
+	if u := (*unfitError)(nil); errors.As(err, &u) {
+		return u.error
+	}
 	if answer := redis.Error(nil); errors.As(err, &answer) {
 		return answered(answer.Error(), changing)
 	}

@@ -16,6 +16,7 @@ func TestJudge(t *testing.T) {
 		change          map[string]string
 		promise, warned string // parts of what is said
 		refused         string // part of the error
+		kind            kind
 	}{
 		{name: "synced", promise: "synced to the disk"},
 		{name: "every second", change: map[string]string{"appendfsync": "everysec"}, promise: "within two seconds"},
@@ -23,12 +24,16 @@ func TestJudge(t *testing.T) {
 		{name: "hidden", change: map[string]string{"appendfsync": ""}, promise: "does not tell"},
 		{name: "no file", change: map[string]string{"aof_enabled": "0"}, promise: "in the memory", warned: "appendonly yes"},
 		{name: "a later version", change: map[string]string{"redis_version": "8.2.1"}, promise: "synced"},
+		{name: "no replica", kind: sentinel, promise: "synced", warned: "Add one"},
+		{name: "replicas", kind: cluster, change: map[string]string{"connected_slaves": "1", "min-replicas-to-write": "1"}, promise: "synced"},
+		{name: "goes on alone", change: map[string]string{"connected_slaves": "2", "min-replicas-to-write": "0"}, promise: "synced", warned: "min-replicas-to-write 1"},
 		{name: "an old version", change: map[string]string{"redis_version": "6.2.7"}, refused: "Redis 6.2.7"},
 		{name: "eviction", change: map[string]string{"maxmemory_policy": "allkeys-lru"}, refused: "allkeys-lru"},
 	} {
 		facts := maps.Clone(good)
 		maps.Copy(facts, c.change)
-		promise, warning, err := judge(facts)
+		p, warnings, err := judge(facts, c.kind)
+		promise, warning := p.text, strings.Join(warnings, " ")
 		switch {
 		case (err != nil) != (c.refused != "") || err != nil && !strings.Contains(err.Error(), c.refused):
 			t.Errorf("%s: judge(%v) = %v, want an error with %q", c.name, facts, err, c.refused)

@@ -57,27 +57,11 @@ func (p *pulse) quiet() time.Duration {
 	return p.now().Sub(p.start) - time.Duration(p.heard.Load())
 }
 
-// watch asks the server now and then whether it is there, until ctx ends. client is for that alone.
-func (p *pulse) watch(ctx context.Context, client *redis.Client) {
-	tick := time.NewTicker(p.silence / pulseParts)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if !p.silent.Load() && p.quiet() < p.silence/2 {
-			continue // others have heard of it
-		}
-		p.ask(ctx, client)
-	}
-}
-
-func (p *pulse) ask(ctx context.Context, client *redis.Client) {
+// ask asks the server whether it is there, with a question that is answered at once.
+func (p *pulse) ask(ctx context.Context, question func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(ctx, p.silence)
 	defer cancel()
-	err := client.Ping(ctx).Err()
+	err := question(ctx)
 	if answer := redis.Error(nil); err == nil || errors.As(err, &answer) {
 		p.hear()
 		return
@@ -88,6 +72,15 @@ func (p *pulse) ask(ctx context.Context, client *redis.Client) {
 	}
 	if quiet >= cutAfter*p.silence {
 		p.cut()
+	}
+}
+
+// hangUp closes all connections.
+func (p *pulse) hangUp() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		_ = c.Close()
 	}
 }
 

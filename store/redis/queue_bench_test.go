@@ -61,7 +61,7 @@ func benchStream(b *testing.B, n int) {
 }
 
 // streamRoundTrip does the same as roundTrip, as far as it is not more than a consumer group can do.
-func streamRoundTrip(ctx context.Context, c *redis.Client, n int) error {
+func streamRoundTrip(ctx context.Context, c redis.UniversalClient, n int) error {
 	_, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for range n {
 			p.XAdd(ctx, &redis.XAddArgs{Stream: "stream", Values: []any{"body", body}})

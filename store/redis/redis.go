@@ -14,7 +14,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/dabba-mq/dabba/store"
 )
@@ -24,7 +23,13 @@ const version = "1"
 
 // Options configure a Store. URL is required.
 type Options struct {
-	// URL names the server: redis://user:password@host:port/database, or rediss:// with TLS.
+	// URL names what keeps everything; with rediss for redis, over TLS:
+	//
+	//	redis://user:password@host:port/database                       a server
+	//	redis-sentinel://user:password@host:port,host:port/name        the master that sentinels call by that name
+	//	redis-cluster://user:password@host:port,host:port              a cluster
+	//
+	// Sentinels have a user and a password of their own: ?sentinel_username=…&sentinel_password=…
 	URL string
 	// Prefix begins all keys; "dabba:" if empty. Stores with different prefixes know nothing of one another.
 	Prefix string
@@ -35,17 +40,25 @@ type Options struct {
 	Silence time.Duration
 	// Warning, if set, is called with a sentence for a person: a server that keeps less than it could. It may not block.
 	Warning func(string)
+	// Failover, if set, is called when another process, or one that was started again, has taken a server's place: what was
+	// acknowledged just before may be lost. Lost is called when it was counted what is lost of it. Neither may block.
+	Failover func(Failover)
+	Lost     func(Loss)
 }
 
-// Store implements [store.Store] on one Redis server. It keeps nothing itself: any number of them, in any number of
-// processes, may serve the same server.
+// Store implements [store.Store] on Redis. It keeps nothing itself: any number of them, in any number of processes, may
+// serve the same servers.
 type Store struct {
-	o      Options
-	client *redis.Client
-	pulse  *pulse
-	info   store.Info
+	o        Options
+	endpoint endpoint
+	topology topology
+	client   redis.UniversalClient // for plain calls
+	opened   atomic.Bool
 	// seen is the latest queue time that was answered, in milliseconds.
 	seen atomic.Int64
+	// bumps are the newest of each tag, see fence.go.
+	bumps  [allTags]atomic.Int64
+	shards shardMemory
 	watcher
 
 	mu     sync.RWMutex
@@ -53,9 +66,9 @@ type Store struct {
 	calls  sync.WaitGroup // those that began before closed was set
 }
 
-// Open connects to the server and checks that it can be relied on: its version, its eviction policy and the format of
-// what it keeps. It returns [store.ErrVersion] when the version of the server or of the format does not fit, and
-// [store.ErrUnavailable] when the server does not answer.
+// Open connects to the servers and checks that they can be relied on: their version, their eviction policy and the format of
+// what they keep. It returns [store.ErrVersion] when the version of a server or of the format does not fit, and
+// [store.ErrUnavailable] when one does not answer.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.Prefix == "" {
 		o.Prefix = "dabba:"
@@ -66,36 +79,20 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.Warning == nil {
 		o.Warning = func(string) {}
 	}
+	o.Silence = cmp.Or(o.Silence, defaultSilence)
 	quiet()
-	co, err := redis.ParseURL(o.URL)
+	at, err := parseEndpoint(o.URL)
 	if err != nil {
-		return nil, fmt.Errorf("URL of the Redis server (it is like redis://user:password@host:6379/0): %w", err)
+		return nil, fmt.Errorf("address of Redis: %w", err)
 	}
-	co.MaxRetries = -1 // a script that was sent may have run
-	co.DialerRetries = 1
-	co.DialTimeout = time.Second
-	co.ReadTimeout = cmp.Or(co.ReadTimeout, 10*time.Second) // a server that is busy for long answers late
-	co.WriteTimeout = cmp.Or(co.WriteTimeout, 10*time.Second)
-	co.PoolTimeout = cmp.Or(co.PoolTimeout, 5*time.Second)
-	co.ContextTimeoutEnabled = true
-	co.DisableIdentity = true
-	co.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	s := &Store{o: o, pulse: newPulse(cmp.Or(o.Silence, defaultSilence))}
-	asking := *co
-	asking.PoolSize, asking.MinIdleConns = 1, 0
-	co.Dialer = s.pulse.dialer(redis.NewDialer(co))
-	s.client = redis.NewClient(co)
-	s.client.AddHook(s.pulse)
+	s := &Store{o: o, endpoint: at}
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
+	s.topology, s.client = s.connect()
 	if err := s.check(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("open the store at %s: %w", co.Addr, err), s.Close())
+		return nil, errors.Join(fmt.Errorf("open the store at %s: %w", strings.Join(at.hosts, ","), err), s.Close())
 	}
+	s.opened.Store(true)
 	s.work.Go(s.lookAfterMoves)
-	s.work.Go(func() {
-		client := redis.NewClient(&asking)
-		defer client.Close() //nolint:errcheck // nothing is sent over it
-		s.pulse.watch(s.life, client)
-	})
 	return s, nil
 }
 
@@ -124,6 +121,7 @@ func (s *Store) do(ctx context.Context, calls func(redis.Cmdable) error) error {
 	}
 	err := calls(s.client)
 	if answer := redis.Error(nil); err != nil && !errors.As(err, &answer) && ctx.Err() == nil {
+		s.topology.failed()
 		err = calls(s.client)
 	}
 	if err != nil {
@@ -132,13 +130,35 @@ func (s *Store) do(ctx context.Context, calls func(redis.Cmdable) error) error {
 	return nil
 }
 
-// Ping implements [store.Store].
+// Ping implements [store.Store]. All servers have to answer.
 func (s *Store) Ping(ctx context.Context) error {
-	return s.do(ctx, func(c redis.Cmdable) error { return c.Ping(ctx).Err() })
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.calls.Done()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err := s.pingAll(ctx)
+	if answer := redis.Error(nil); err != nil && !errors.As(err, &answer) && ctx.Err() == nil {
+		s.topology.failed()
+		err = s.pingAll(ctx)
+	}
+	if err != nil {
+		return fault(err, false)
+	}
+	return nil
 }
 
-// Info implements [store.Store].
-func (s *Store) Info() store.Info { return s.info }
+func (s *Store) pingAll(ctx context.Context) error {
+	all, err := s.topology.masters(ctx)
+	for _, v := range all {
+		if err == nil {
+			err = v.client.Ping(ctx).Err()
+		}
+	}
+	return err
+}
 
 // Close implements [store.Store].
 func (s *Store) Close() error {

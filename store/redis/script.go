@@ -8,6 +8,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -92,41 +94,121 @@ func (s *Store) call(ctx context.Context, sc *script, keys []string, args ...any
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	got, written, err := s.run(ctx, sc, keys, args)
-	if lost(err, written) && (sc.reads || sc.repeats) && ctx.Err() == nil {
-		got, _, err = s.run(ctx, sc, keys, args)
+	return s.made(ctx, sc, keys, store.Acks{}, args)
+}
+
+// made makes a call that has begun.
+func (s *Store) made(ctx context.Context, sc *script, keys []string, acks store.Acks, args []any) (*reply, error) {
+	c, err := s.run(ctx, sc, keys, acks, args)
+	if lost(err, c) && (sc.reads || sc.repeats) && ctx.Err() == nil {
+		c, err = s.run(ctx, sc, keys, acks, args)
+	}
+	if err == nil {
+		err = c.enough()
 	}
 	if err != nil {
-		return nil, fault(err, written && !sc.reads)
+		return nil, fault(err, c != nil && c.written.Load() && !sc.reads)
 	}
-	list, ok := got.([]any)
+	list, ok := c.cmd.Val().([]any)
 	if !ok {
-		list = []any{got}
+		list = []any{c.cmd.Val()}
 	}
 	return newReply(sc, list), nil
 }
 
 // lost says that the answer to what was written did not come.
-func lost(err error, written bool) bool {
+func lost(err error, c *call) bool {
 	answer := redis.Error(nil)
-	return err != nil && written && !errors.As(err, &answer)
+	return err != nil && c != nil && c.written.Load() && !errors.As(err, &answer)
 }
 
-// run runs a script by its sum, or by its text if the server does not know it.
-func (s *Store) run(ctx context.Context, sc *script, keys []string, args []any) (any, bool, error) {
-	got, written, err := s.eval(ctx, "evalsha", sc.sum, keys, args)
-	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
-		return s.eval(ctx, "eval", sc.text, keys, args)
+const (
+	// redirects bounds how often a call is sent on, and redirectAfter is how long it waits before, in milliseconds and for
+	// each time that it was.
+	redirects     = 6
+	redirectAfter = 10 * time.Millisecond
+)
+
+// run runs a script on the server that has its keys. The call is nil if it was not made.
+func (s *Store) run(ctx context.Context, sc *script, keys []string, acks store.Acks, args []any) (*call, error) {
+	var named *server // by the one that was asked last
+	var c *call
+	for try := 1; ; try++ {
+		v, err := named, error(nil)
+		if v == nil {
+			v, err = s.topology.route(ctx, keys[0])
+		}
+		if err == nil {
+			c, err = s.runOn(ctx, v, sc, keys, acks, args)
+		}
+		addr, once, sent := redirection(err)
+		switch {
+		case err == nil || try == redirects:
+			return c, err
+		case once:
+			if other := s.topology.at(addr); other != nil {
+				return s.eval(ctx, other, []any{"asking"}, sc.text, "eval", keys, acks, args)
+			}
+		case sent:
+			s.topology.failed()
+			named = s.topology.at(addr)
+			if named != nil {
+				continue
+			}
+		case errors.Is(err, errAnother) && (c == nil || !c.written.Load()):
+			continue
+		case redis.HasErrorPrefix(err, "TRYAGAIN"):
+		default:
+			s.topology.failed()
+			return c, err
+		}
+		named = nil
+		select {
+		case <-ctx.Done():
+			return c, ctx.Err()
+		case <-time.After(time.Duration(try) * redirectAfter):
+		}
 	}
-	return got, written, err
+}
+
+// runOn runs a script by its sum, or by its text if the server does not know it.
+func (s *Store) runOn(ctx context.Context, v *server, sc *script, keys []string, acks store.Acks, args []any) (*call, error) {
+	v.attend()
+	if len(args) > 1 {
+		if m, ok := args[1].(*moment); ok {
+			if err := v.know(ctx, m.tag); err != nil {
+				return nil, err
+			}
+			m.to = v
+		}
+	}
+	c, err := s.eval(ctx, v, nil, sc.sum, "evalsha", keys, acks, args)
+	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
+		return s.eval(ctx, v, nil, sc.text, "eval", keys, acks, args)
+	}
+	return c, err
 }
 
 // timed runs a script whose first two arguments are the time, see lua/clock.lua, and which returns queue time first.
 func (s *Store) timed(ctx context.Context, sc *script, keys []string, args ...any) (*reply, int64, error) {
-	r, err := s.call(ctx, sc, keys, append([]any{s.instant(), s.seen.Load()}, args...)...)
+	return s.timedAcked(ctx, sc, keys, store.Acks{}, args...)
+}
+
+// timedAcked is timed for a call that waits for copies.
+func (s *Store) timedAcked(ctx context.Context, sc *script, keys []string, acks store.Acks, args ...any) (*reply, int64, error) {
+	if err := s.enter(); err != nil {
+		return nil, 0, err
+	}
+	defer s.calls.Done()
+	if err := ctx.Err(); err != nil {
+		return nil, 0, err
+	}
+	m := &moment{seen: &s.seen, tag: s.tagOf(keys[0])}
+	r, err := s.made(ctx, sc, keys, acks, append([]any{s.instant(), m}, args...))
 	if err != nil {
 		return nil, 0, err
 	}
+	r.bump = m.bump.Load()
 	now := r.int()
 	for seen := s.seen.Load(); seen < now && !s.seen.CompareAndSwap(seen, now); {
 		seen = s.seen.Load()
@@ -142,27 +224,31 @@ func (s *Store) instant() string {
 	return strconv.FormatInt(s.o.Now().UnixMilli(), 10)
 }
 
-// eval sends a script or its sum. It also returns whether any of that may have reached the server.
-func (s *Store) eval(ctx context.Context, command, what string, keys []string, args []any) (got any, written bool, err error) {
+// eval sends a script or its sum to a server, after what is to go before it.
+func (s *Store) eval(ctx context.Context, v *server, before []any, what, command string, keys []string, acks store.Acks, args []any) (*call, error) {
+	c := &call{ctx: ctx, acks: acks, before: before, done: make(chan struct{})}
 	list := make([]any, 0, 3+len(keys)+len(args))
-	list = append(list, command, &witness{what, &written}, len(keys))
+	list = append(list, command, &witness{what, &c.written}, len(keys))
 	for _, k := range keys {
 		list = append(list, k)
 	}
-	cmd := redis.NewCmd(ctx, append(list, args...)...)
-	err = s.client.Process(ctx, cmd)
-	return cmd.Val(), written, err
+	c.cmd = redis.NewCmd(ctx, append(list, args...)...)
+	c.size = sizeOf(args)
+	if acks.All {
+		return c, v.acked.do(c)
+	}
+	return c, v.lanes.do(c)
 }
 
 // witness is an argument that notes when it is written to a connection. Until then a call that failed has done nothing.
 type witness struct {
 	text    string
-	written *bool
+	written *atomic.Bool
 }
 
 // MarshalBinary implements [encoding.BinaryMarshaler].
 func (w *witness) MarshalBinary() ([]byte, error) {
-	*w.written = true
+	w.written.Store(true)
 	return []byte(w.text), nil
 }
 
@@ -172,9 +258,13 @@ type reply struct {
 	script *script
 	items  []any
 	failed *error // shared with the lists inside
+	// commit is the number of the commit that a call to a queue made, 0 if it changed nothing; bump is what the call was told.
+	commit, bump int64
 }
 
-func newReply(sc *script, items []any) *reply { return &reply{sc, items, new(error)} }
+func newReply(sc *script, items []any) *reply {
+	return &reply{script: sc, items: items, failed: new(error)}
+}
 
 func (r *reply) next() any {
 	if len(r.items) == 0 {
@@ -241,7 +331,7 @@ func (r *reply) list() *reply {
 	if !ok {
 		r.fail("a list", v)
 	}
-	return &reply{r.script, l, r.failed}
+	return &reply{script: r.script, items: l, failed: r.failed}
 }
 
 // done says whether everything was as expected.

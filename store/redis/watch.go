@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,27 +18,28 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-// watcher is the one subscription of this process, and whom it tells. Scripts publish what they did in the channel of
-// their tag: "q" and a queue's generation, "c" and the same when its settings were replaced (whoever waits then learns of
-// them), or "l", a log's generation, ":" and the number of a partition. What a process changed itself comes the same way.
-// News that are lost with a connection are made up for by telling of everything.
+// watcher is the subscriptions of this process, one for each server, and whom they tell. Scripts publish what they did in
+// the channel of their tag: "q" and a queue's generation, "c" and the same when its settings were replaced (whoever waits
+// then learns of them), or "l", a log's generation, ":" and the number of a partition. What a process changed itself comes
+// the same way. News that are lost with a connection are made up for by telling of everything.
 type watcher struct {
 	queues atomic.Pointer[func(store.QueueID)]
 	logs   atomic.Pointer[func(store.LogID, uint32)]
 	begin  sync.Once
-	late   atomic.Bool     // Watch returned before the subscription was confirmed
-	life   context.Context //nolint:containedctx // the subscription lives as long as the store
+	life   context.Context //nolint:containedctx // the subscriptions live as long as the store
 	end    context.CancelFunc
 	work   sync.WaitGroup
 }
 
 const (
-	// patience is how long Watch waits for the subscription to be confirmed.
+	// patience is how long Watch waits for the subscriptions to be confirmed.
 	patience = time.Second
 	// silence is after how long a subscription is asked whether it still works, and for how long it may not answer.
 	silence = 5 * time.Second
 	// againAfter is when a subscription that failed is tried again.
 	againAfter = 100 * time.Millisecond
+	// regroupEvery is how often it is looked whether channels are on other servers by now.
+	regroupEvery = 5 * time.Second
 )
 
 // Watch implements [store.Store].
@@ -52,54 +54,122 @@ func (s *Store) WatchLogs(notify func(store.LogID, uint32)) {
 	s.subscribe()
 }
 
-// subscribe starts to listen, once, and waits until the server has confirmed it, or for a moment if it does not answer.
+// subscribe starts to listen, once, and waits until the servers have confirmed it, or for a moment if they do not answer.
 func (s *Store) subscribe() {
 	s.begin.Do(func() {
-		confirmed := make(chan struct{})
-		s.work.Go(func() { s.listen(confirmed) })
+		l := &listener{store: s, heard: make(map[*server]*hearing), ended: make(chan struct{}, 1), all: make(chan struct{}), left: tags}
+		s.work.Go(l.run)
 		select {
-		case <-confirmed:
+		case <-l.all:
 		case <-time.After(patience):
-			s.late.Store(true)
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.late = true
 		}
 	})
 }
 
-// listen passes on what is published until the store is closed. It closes confirmed when the first subscription is there.
-func (s *Store) listen(confirmed chan<- struct{}) {
-	first := true
-	for s.life.Err() == nil {
-		s.hear(func() {
-			if first {
-				close(confirmed)
-			}
-			if !first || s.late.Load() {
-				s.tellAll(s.life)
-			}
-			first = false
-		})
+// listener has a subscription on each server, for the channels of the tags that are there.
+type listener struct {
+	store *Store
+	heard map[*server]*hearing
+	// ended has a signal when one of them has ended.
+	ended chan struct{}
+
+	mu        sync.Mutex
+	confirmed [tags]bool // at least once
+	left      int        // how many are not
+	all       chan struct{}
+	late      bool // Watch returned before they were
+}
+
+// hearing is one subscription.
+type hearing struct {
+	tags []int
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// run keeps the subscriptions as the tags are spread, until the store is closed.
+func (l *listener) run() {
+	life := l.store.life
+	for life.Err() == nil {
+		l.arrange(life)
+		again := time.After(regroupEvery)
 		select {
-		case <-s.life.Done():
-		case <-time.After(againAfter):
+		case <-life.Done():
+		case <-again:
+		case <-l.ended:
+			select { // not at once
+			case <-life.Done():
+			case <-time.After(againAfter):
+			}
 		}
+	}
+	for _, h := range l.heard {
+		h.stop()
+		<-h.done
 	}
 }
 
-// hear passes on what comes over one subscription until it fails, and calls ready when all channels are heard.
-func (s *Store) hear(ready func()) {
-	sub := s.client.SSubscribe(s.life)
+// arrange ends the subscriptions that are not as they should be, and begins those that are missing.
+func (l *listener) arrange(ctx context.Context) {
+	want := make(map[*server][]int)
+	for tag := range tags {
+		v, err := l.store.topology.route(ctx, l.store.news(uint64(tag)))
+		if err != nil {
+			l.store.topology.failed()
+			return
+		}
+		want[v] = append(want[v], tag)
+	}
+	for v, h := range l.heard {
+		ended := false
+		select {
+		case <-h.done:
+			ended = true
+		default:
+		}
+		if ended || !slices.Equal(h.tags, want[v]) {
+			h.stop()
+			<-h.done
+			delete(l.heard, v)
+		}
+	}
+	for v, list := range want {
+		if l.heard[v] != nil {
+			continue
+		}
+		own, stop := context.WithCancel(ctx)
+		h := &hearing{list, stop, make(chan struct{})}
+		l.heard[v] = h
+		l.store.work.Go(func() {
+			defer close(h.done)
+			l.hear(own, v, list)
+			l.store.topology.failed()
+			select {
+			case l.ended <- struct{}{}:
+			default:
+			}
+		})
+	}
+}
+
+// hear passes on what comes over one subscription until it fails.
+func (l *listener) hear(ctx context.Context, v *server, list []int) {
+	sub := v.client.SSubscribe(ctx)
 	defer sub.Close() //nolint:errcheck // nothing is sent over it
-	stop := context.AfterFunc(s.life, func() { _ = sub.Close() })
+	stop := context.AfterFunc(ctx, func() { _ = sub.Close() })
 	defer stop()
-	for i := range uint64(tags) {
-		if sub.SSubscribe(s.life, s.news(i)) != nil { // one by one: they are in different slots
+	for _, tag := range list {
+		if sub.SSubscribe(ctx, l.store.news(uint64(tag))) != nil { // one by one: they are in different slots
 			return
 		}
 	}
 	asked := false
 	for {
-		message, err := sub.ReceiveTimeout(s.life, silence)
-		if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() && !asked && sub.Ping(s.life) == nil {
+		message, err := sub.ReceiveTimeout(ctx, silence)
+		if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() && !asked && sub.Ping(ctx) == nil {
 			asked = true
 			continue
 		}
@@ -109,12 +179,35 @@ func (s *Store) hear(ready func()) {
 		asked = false
 		switch m := message.(type) {
 		case *redis.Message:
-			s.tell(m.Payload)
-		case *redis.Subscription: // one for each channel
-			if m.Count == tags {
-				ready()
+			l.store.tell(m.Payload)
+		case *redis.Subscription: // one for each channel, and one when its slot goes to another server
+			if m.Kind == "sunsubscribe" {
+				return
+			}
+			if m.Count == len(list) {
+				l.ready(ctx, list)
 			}
 		}
+	}
+}
+
+// ready notes that some tags are heard. What was missed since they were heard last is made up for.
+func (l *listener) ready(ctx context.Context, list []int) {
+	l.mu.Lock()
+	again := l.late
+	for _, tag := range list {
+		if l.confirmed[tag] {
+			again = true
+			continue
+		}
+		l.confirmed[tag] = true
+		if l.left--; l.left == 0 {
+			close(l.all)
+		}
+	}
+	l.mu.Unlock()
+	if again {
+		l.store.tellAll(ctx)
 	}
 }
 
@@ -146,7 +239,7 @@ func (s *Store) tellLog(id store.LogID, partition uint32) {
 	}
 }
 
-// tellAll announces every queue and every partition: what was published while the connection was lost is not known.
+// tellAll announces every queue and every partition: what was published while some channels were not heard is not known.
 func (s *Store) tellAll(ctx context.Context) {
 	queues, err := s.enrolled(ctx, 'q', 0, math.MaxInt, "c")
 	for _, id := range queues {

@@ -1,0 +1,56 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Failover says that a process took the place of another one, or was started again: what was acknowledged shortly before may be lost.
+type Failover struct {
+	// Server is the address of the server, or what sentinels call it.
+	Server string
+	// From and To tell the two processes apart.
+	From, To string
+	// At is when that was noticed first, by any node and by the clock of the server.
+	At time.Time
+	// Tags is how many of the 257 parts of the keys it concerns.
+	Tags int
+}
+
+// Loss says what is lost of what this process was told was done.
+type Loss struct {
+	Server string
+	// Sends, Receives and Settles are messages, Appends records, Catalog changes of settings.
+	Sends, Receives, Settles, Appends, Catalog int
+	// Others is how many changes are lost for sure that other processes, or none that is still there, were told of.
+	Others int
+	// Partial says that there may be more: this process does not remember enough.
+	Partial bool
+}
+
+// countTime bounds counting.
+const countTime = 30 * time.Second
+
+// failedOver reports what fence has found, and counts in the background what is lost for the tags of which an older bump was known.
+func (s *Store) failedOver(f Failover, behind []int) {
+	if s.o.Failover != nil {
+		s.o.Failover(f)
+	}
+	if len(behind) == 0 {
+		return
+	}
+	s.work.Go(func() {
+		ctx, cancel := context.WithTimeout(s.life, countTime)
+		defer cancel()
+		l, err := s.countLosses(ctx, behind)
+		if err != nil && s.life.Err() == nil {
+			s.o.Warning(fmt.Sprintf("After a failover of Redis at %s it could not be counted what is lost: %v", f.Server, err))
+			l.Partial = true
+		}
+		l.Server = f.Server
+		if s.o.Lost != nil {
+			s.o.Lost(l)
+		}
+	})
+}

@@ -1,0 +1,208 @@
+package redis
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A Redis that starts again, or takes the place of another one, may have lost what was acknowledged. Whoever notices first
+// enters a bump, a time that rises, once for each tag whose keys that server has; all calls carry it, and the first
+// one that reaches a queue, log or the key-value part moves on what it gives out (see the package's section on failover).
+const (
+	// kvTag stands beside the tags of generations for the key-value part.
+	kvTag   = tags
+	allTags = tags + 1
+	// unknownBump is of a tag whose record was not read yet.
+	unknownBump = -1
+)
+
+var fenceScript = newRepeatable("fence")
+
+// identity tells one process that serves as master from all others, and from itself before it was a replica.
+type identity struct {
+	// run is new with each start.
+	run string
+	// past is the replication id of the master whose place it took; zeros if it did not, or has forgotten.
+	past string
+}
+
+func identityOf(facts map[string]string) identity {
+	return identity{facts["run_id"], facts["master_replid2"]}
+}
+
+// same says that nothing can have been lost between the two. A master without replicas forgets whose place it took.
+func (a identity) same(b identity) bool {
+	return a.run == b.run && (a.past == b.past || strings.Trim(b.past, "0") == "")
+}
+
+func (a identity) String() string {
+	if len(a.run) < 8 || len(a.past) < 8 {
+		return a.run
+	}
+	if strings.Trim(a.past, "0") == "" {
+		return a.run[:8]
+	}
+	return a.run[:8] + " after " + a.past[:8]
+}
+
+// tagOf is the number of the tag of a key.
+func (s *Store) tagOf(key string) int {
+	text, _ := strings.CutPrefix(key, s.o.Prefix+"{")
+	if b, err := hex.DecodeString(text[:min(2, len(text))]); err == nil && len(b) == 1 {
+		return int(b[0])
+	}
+	return kvTag
+}
+
+// fenceKey is the record of a tag.
+func (s *Store) fenceKey(tag int) string {
+	if tag == kvTag {
+		return s.o.Prefix + "{kv}fence"
+	}
+	return fmt.Sprintf("%s{%02x}fence", s.o.Prefix, tag)
+}
+
+// fence enters a new process in the records of all tags that it serves, and reads their bumps. It is called with meeting held.
+func (v *server) fence(ctx context.Context, c redis.Cmdable, here identity) error {
+	if err := c.ScriptLoad(ctx, fenceScript.text).Err(); err != nil {
+		return err
+	}
+	all := make([]int, allTags)
+	for tag := range all {
+		all[tag] = tag
+	}
+	cmds, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, tag := range all {
+			p.EvalSha(ctx, fenceScript.sum, []string{v.store.fenceKey(tag)}, here.run, here.past)
+		}
+		return nil
+	})
+	if answer := redis.Error(nil); err != nil && !errors.As(err, &answer) {
+		return err
+	}
+	f := Failover{Server: v.name, To: here.String()}
+	var behind []int
+	for tag, cmd := range cmds {
+		told, err := toldOf(cmd)
+		if err != nil {
+			if elsewhere(err) {
+				v.bumps[tag].Store(unknownBump) // it is another server's, or becomes that
+				continue
+			}
+			return err
+		}
+		was := v.bumps[tag].Swap(told.bump)
+		if v.store.newest(tag, told.bump) || told.bumped {
+			behind = append(behind, tag)
+		}
+		if told.bumped || was >= 0 && was != told.bump {
+			f.Tags++
+			f.From, f.At = told.before, time.UnixMilli(told.bump).UTC()
+		}
+	}
+	if f.Tags > 0 {
+		if have := v.identity.Load(); have != nil {
+			f.From = have.String()
+		}
+		v.store.failedOver(f, behind)
+	}
+	return nil
+}
+
+// told is what the record of a tag says.
+type told struct {
+	bump   int64
+	bumped bool // by this call
+	before string
+}
+
+func toldOf(cmd redis.Cmder) (told, error) {
+	list, err := cmd.(*redis.Cmd).Slice()
+	if err != nil {
+		return told{}, err
+	}
+	r := newReply(fenceScript, list)
+	t := told{bump: r.int(), bumped: r.int() == 1}
+	t.before = identity{r.text(), r.text()}.String()
+	return t, r.done()
+}
+
+// elsewhere says that another server of the cluster has the key.
+func elsewhere(err error) bool {
+	return redis.HasErrorPrefix(err, "MOVED") || redis.HasErrorPrefix(err, "ASK") || redis.HasErrorPrefix(err, "TRYAGAIN") ||
+		redis.HasErrorPrefix(err, "CLUSTERDOWN")
+}
+
+// know makes sure that the bump of a tag is known, before a call is made: slots may have come from another server.
+func (v *server) know(ctx context.Context, tag int) error {
+	if v.bumps[tag].Load() != unknownBump {
+		return nil
+	}
+	here := v.identity.Load()
+	if here == nil { // its connections, if any, are from when it was a replica
+		v.pulse.hangUp()
+		if err := v.client.Ping(ctx).Err(); err != nil {
+			return err
+		}
+		if here = v.identity.Load(); here == nil {
+			return errReplica
+		}
+		if v.bumps[tag].Load() != unknownBump {
+			return nil
+		}
+	}
+	got, err := v.client.Eval(ctx, fenceScript.text, []string{v.store.fenceKey(tag)}, here.run, here.past, "moved").Slice()
+	if err != nil {
+		return err
+	}
+	r := newReply(fenceScript, got)
+	bump := r.int()
+	if err := r.done(); err != nil {
+		return err
+	}
+	v.bumps[tag].CompareAndSwap(unknownBump, bump)
+	v.store.newest(tag, bump)
+	return nil
+}
+
+// newest notes the highest bump of a tag that any server told, and says whether it is higher than one known before.
+func (s *Store) newest(tag int, bump int64) bool {
+	for {
+		have := s.bumps[tag].Load()
+		if have >= bump {
+			return false
+		}
+		if s.bumps[tag].CompareAndSwap(have, bump) {
+			return s.opened.Load()
+		}
+	}
+}
+
+// bumped is the newest bump of the tag of some keys.
+func (s *Store) bumped(keys []string) int64 { return max(s.bumps[s.tagOf(keys[0])].Load(), 0) }
+
+// moment is an argument: the latest time seen, and the bump that the server has told which the call goes to. It is written
+// on a connection of which it is known where it leads to, so the bump is read only then.
+type moment struct {
+	seen *atomic.Int64
+	tag  int
+	to   *server
+	// bump is what was written last.
+	bump atomic.Int64
+}
+
+// MarshalBinary implements [encoding.BinaryMarshaler].
+func (m *moment) MarshalBinary() ([]byte, error) {
+	bump := max(m.to.bumps[m.tag].Load(), 0)
+	m.bump.Store(bump)
+	b := strconv.AppendInt(make([]byte, 0, 32), m.seen.Load(), 10)
+	return strconv.AppendInt(append(b, ' '), bump, 10), nil
+}

@@ -1,0 +1,214 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// lookEvery is how often a server that is used is asked who it is and who follows it.
+	lookEvery = time.Second
+	// unusedAfter is after how long without a call a server is not asked any more.
+	unusedAfter = time.Minute
+)
+
+var (
+	// errAnother is of a connection that leads to another process than those before it.
+	errAnother = errors.New("the server is another one than before")
+	// errReplica is of one that leads to a replica.
+	errReplica = errors.New("the server is a replica; name the master, or the sentinels that know it")
+)
+
+// server is a Redis that takes calls: the only one, the one that sentinels name, or one master of a cluster. It may be
+// another process from one connection to the next, see fence.go.
+type server struct {
+	store  *Store
+	name   string // for people
+	client *redis.Client
+	pulse  *pulse
+	lanes  lanes
+	acked  lanes
+	// asking makes a client that is for asking it alone.
+	asking func() *redis.Client
+
+	// bumps are, by tag, what calls to it say; unknownBump before it was asked.
+	bumps [allTags]atomic.Int64
+	// replicas are those that keep up.
+	replicas atomic.Int32
+	// promise and warned are what its settings are worth.
+	promise atomic.Pointer[promise]
+
+	// identity is of the process that was spoken to last.
+	identity atomic.Pointer[identity]
+	watching atomic.Bool
+	used     atomic.Int64 // when it was used last, in nanoseconds of the pulse
+
+	meeting  sync.Mutex // held while a connection finds out where it leads to
+	expected atomic.Pointer[identity]
+}
+
+// promise is what an acknowledgement survives on a server, and how that compares: less is worse.
+type promise struct {
+	rank int
+	text string
+	aof  bool
+	// awaitsAOF says that it has WAITAOF.
+	awaitsAOF bool
+}
+
+func newServer(s *Store, name string) *server {
+	v := &server{store: s, name: name, pulse: newPulse(s.o.Silence)}
+	v.lanes.init(v, ordinaryLanes)
+	v.acked.init(v, ackedLanes)
+	for i := range v.bumps {
+		v.bumps[i].Store(unknownBump)
+	}
+	return v
+}
+
+// attend looks after the server as long as it is used.
+func (v *server) attend() {
+	v.used.Store(int64(v.pulse.now().Sub(v.pulse.start)))
+	if v.watching.Load() || !v.watching.CompareAndSwap(false, true) {
+		return
+	}
+	v.store.work.Go(func() {
+		client := v.asking()
+		defer client.Close() //nolint:errcheck // nothing is sent over it
+		v.watch(v.store.life, client)
+		v.watching.Store(false)
+	})
+}
+
+// watch asks the server now and then whether it is there, who it is and who follows it, until ctx ends or it is not used
+// any more.
+func (v *server) watch(ctx context.Context, client *redis.Client) {
+	tick := time.NewTicker(v.pulse.silence / pulseParts)
+	defer tick.Stop()
+	looked := v.pulse.now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := v.pulse.now()
+		if now.Sub(v.pulse.start)-time.Duration(v.used.Load()) > unusedAfter && v.store.topology.left(v) {
+			return
+		}
+		if !v.pulse.silent.Load() && v.pulse.quiet() < v.pulse.silence/2 && now.Sub(looked) < lookEvery {
+			continue // others have heard of it
+		}
+		looked = now
+		v.pulse.ask(ctx, func(ctx context.Context) error {
+			text, err := client.Info(ctx).Result()
+			if err == nil {
+				v.look(parseInfo(text))
+			}
+			return err
+		})
+	}
+}
+
+// look notes what the server said of itself on a connection of which nothing else depends.
+func (v *server) look(facts map[string]string) {
+	v.replicas.Store(keepingUp(facts))
+	here, have := identityOf(facts), v.identity.Load()
+	if have != nil && facts["role"] == "master" && !have.same(here) && v.expected.CompareAndSwap(nil, &here) {
+		v.pulse.hangUp() // the next connection finds out
+	}
+}
+
+// maxLag is up to how many seconds ago a replica said something last that keeps up; each does so every second.
+const maxLag = 2
+
+// keepingUp counts the replicas of a server that do. Its lines are like slave0:ip=…,port=…,state=online,offset=…,lag=0.
+func keepingUp(facts map[string]string) int32 {
+	n := int32(0)
+	for i := range 1000 {
+		line, ok := facts["slave"+strconv.Itoa(i)]
+		if !ok {
+			break
+		}
+		_, lag, _ := strings.Cut(line, ",lag=")
+		if l, err := strconv.Atoi(lag); err == nil && l <= maxLag && strings.Contains(line, "state=online") {
+			n++
+		}
+	}
+	return n
+}
+
+// meet is called for each new connection before it is used, and finds out which process it leads to. If it is another one than those before it, what may have been lost is
+// fenced off, and all other connections are closed, so that no call takes one process for the other.
+func (v *server) meet(ctx context.Context, c *redis.Conn) error {
+	text, err := c.Info(ctx).Result()
+	if err != nil {
+		return err
+	}
+	facts := parseInfo(text)
+	if facts["role"] != "master" {
+		if v.store.endpoint.kind == cluster {
+			return nil // it is asked for the cluster's layout only
+		}
+		return errReplica
+	}
+	v.meeting.Lock()
+	defer v.meeting.Unlock()
+	here, have, expected := identityOf(facts), v.identity.Load(), v.expected.Load()
+	switch {
+	case have != nil && have.same(here):
+		v.expected.Store(nil)
+		return nil
+	case have != nil && (expected == nil || !expected.same(here)):
+		v.expected.Store(&here)
+		v.pulse.hangUp()
+		return errAnother
+	}
+	if err := v.judge(ctx, c, facts); err != nil {
+		return err
+	}
+	if err := v.fence(ctx, c, here); err != nil {
+		return err
+	}
+	v.replicas.Store(keepingUp(facts))
+	v.identity.Store(&here)
+	v.expected.Store(nil)
+	return nil
+}
+
+// judge finds out what the server promises.
+func (v *server) judge(ctx context.Context, c *redis.Conn, facts map[string]string) error {
+	// Managed servers may refuse these: then the promise says less.
+	if got, err := c.ConfigGet(ctx, "appendfsync").Result(); err == nil {
+		facts["appendfsync"] = got["appendfsync"]
+	}
+	if got, err := c.ConfigGet(ctx, "min-replicas-to-write").Result(); err == nil {
+		facts["min-replicas-to-write"] = got["min-replicas-to-write"]
+	}
+	p, warnings, err := judge(facts, v.store.endpoint.kind)
+	if err != nil {
+		if v.promise.Load() == nil {
+			return &unfitError{err}
+		}
+		// One that took the place of another is used all the same: there is no other.
+		warnings = append(warnings, err.Error())
+	}
+	if p.aof {
+		cmd := redis.NewSliceCmd(ctx, "command", "info", "waitaof")
+		err := c.Process(ctx, cmd)
+		p.awaitsAOF = err == nil && len(cmd.Val()) == 1 && cmd.Val()[0] != nil
+	}
+	v.promise.Store(&p)
+	for _, w := range warnings {
+		v.store.o.Warning(fmt.Sprintf("Redis at %s: %s", v.name, w))
+	}
+	return nil
+}
