@@ -27,7 +27,7 @@ func (s *Store) Append(ctx context.Context, p store.AppendParams) (store.AppendR
 			args = append(args, r.Size, timeArg(r.Time), r.Payload)
 		}
 	}
-	r, now, err := s.timed(ctx, logAppend, keys, args...)
+	r, now, err := s.timedAcked(ctx, logAppend, keys, p.Acks, args...)
 	if err == nil {
 		var res store.AppendResult
 		if res, err = appended(r, now); err == nil {

@@ -154,6 +154,9 @@ func (v *server) meet(ctx context.Context, c *redis.Conn) error {
 		return err
 	}
 	facts := parseInfo(text)
+	if facts["redis_mode"] == "sentinel" {
+		return nil
+	}
 	if facts["role"] != "master" {
 		if v.store.endpoint.kind == cluster {
 			return nil // it is asked for the cluster's layout only
