@@ -9,6 +9,12 @@ import (
 // Log is the other hot path: topics. A log is known by its generation, like a queue, and has partitions, each an
 // ordered sequence of records that are read any number of times and leave only at the front. Every call names a log by
 // its generation; a dropped or never configured one is [ErrGone].
+//
+// A store whose leader may lose what it acknowledged ([Info].Replicated, or one that syncs its disk late) may leave holes:
+// when that may have happened, the next append to a partition passes over all offsets that may have been lost, so that none
+// is ever given out twice. A Fetch before a hole ends at its beginning; one inside of it, its beginning included, is
+// [ErrTrimmed], with Bounds of what is behind it: First is its end. Seek and Trim take an offset in a hole for its end, and an
+// Expect in one is [ErrConflict] as any other that is not the end of the partition.
 type Log interface {
 	// Append appends records to the ends of partitions: all of them or none. Durable on return. A revision other than the
 	// configured one, or a partition that is not there, is [ErrStaleConfig]. With Expect set, a partition whose end is
@@ -59,7 +65,7 @@ type LogAdmin interface {
 // LogID is a generation: one creation of one log. It is chosen by the caller, never zero, never used again.
 type LogID uint64
 
-// Offset numbers the records of one partition from 0, in the order they were appended, without gaps.
+// Offset numbers the records of one partition from 0, in the order they were appended, without gaps but for holes, see [Log].
 type Offset uint64
 
 // LogSettings are the resolved numbers of a topic's configuration that its log needs.
@@ -155,6 +161,8 @@ type Bounds struct {
 	// Bytes is the sum of their sizes. When records are removed in the middle of what one call appended, it is an estimate
 	// of those that stay until the rest of that call has left, too; in a partition of very many calls, neighbors count as one.
 	Bytes int64
+	// Missing is how many offsets from First to Next hold no record: a replicated store has passed over them, see [Log].
+	Missing uint64
 }
 
 // LogSweepResult counts what a SweepLog did.

@@ -50,5 +50,5 @@ func (s *Store) Bounds(ctx context.Context, id store.LogID) ([]store.Bounds, err
 
 // bounds reads those of one partition.
 func (r *reply) bounds() store.Bounds {
-	return store.Bounds{First: store.Offset(r.int()), Next: store.Offset(r.int()), Bytes: r.int()}
+	return store.Bounds{First: store.Offset(r.int()), Next: store.Offset(r.int()), Bytes: r.int(), Missing: uint64(r.int())}
 }

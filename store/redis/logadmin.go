@@ -2,7 +2,10 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/dabba-mq/dabba/store"
 )
@@ -15,16 +18,33 @@ var (
 
 // ConfigureLog implements [store.LogAdmin].
 func (s *Store) ConfigureLog(ctx context.Context, id store.LogID, c store.LogSettings) error {
-	err := s.enroll(ctx, 'l', uint64(id))
+	known, err := s.noted(ctx, 'l', uint64(id))
+	if err == nil && !known {
+		err = s.enroll(ctx, 'l', uint64(id))
+	}
 	if err == nil {
 		_, _, err = s.timed(ctx, logConfigure, s.logKeys(id, []string{"c"}),
-			decimal(c.Revision), max(c.Partitions, 1), millis(c.RetentionAge), c.RetentionBytes)
+			decimal(c.Revision), max(c.Partitions, 1), millis(c.RetentionAge), c.RetentionBytes, flag(known))
 		err = s.unlessDropped(ctx, 'l', uint64(id), err)
 	}
 	if err != nil {
 		return fmt.Errorf("configure log %d: %w", id, err)
 	}
 	return nil
+}
+
+// noted says whether a generation was enrolled before.
+func (s *Store) noted(ctx context.Context, kind byte, id uint64) (bool, error) {
+	known := false
+	err := s.do(ctx, func(c redis.Cmdable) error {
+		err := c.ZScore(ctx, s.registry(kind), digits(id)).Err()
+		known = err == nil
+		if errors.Is(err, redis.Nil) {
+			return nil
+		}
+		return err
+	})
+	return known, err
 }
 
 // DropLog implements [store.LogAdmin].

@@ -50,6 +50,7 @@ func (s *Store) queue(ctx context.Context, sc *script, c queueCall, args ...any)
 		}
 		switch status := r.int(); status {
 		case done:
+			r.commit = r.int()
 			return r, now, nil
 		case again:
 		case unfinished:

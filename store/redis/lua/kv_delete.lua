@@ -1,12 +1,16 @@
 #!lua flags=allow-oom
 -- Removes a key.
--- KEYS: values hash, revisions hash, sorted set of keys. ARGV: key, revision that it must have.
--- Returns how many keys that were.
+-- KEYS, ARGV: see the chunk kv_expect; the key, the revision that it must have.
+-- Returns the time and the revision of this change; 0 if there was no such key.
 -- include: kv_expect
-local err = unexpected(ARGV[1], ARGV[2])
+local key = ARGV[3]
+local err = unexpected(key, ARGV[4])
 if err then
   return err
 end
-redis.call('HDEL', KEYS[1], ARGV[1])
-redis.call('HDEL', KEYS[2], ARGV[1])
-return redis.call('ZREM', KEYS[3], ARGV[1])
+if redis.call('ZREM', KEYS[3], key) == 0 then
+  return {queueTime(0), 0}
+end
+redis.call('HDEL', KEYS[1], key)
+redis.call('HDEL', KEYS[2], key)
+return {queueTime(0), new_revision()}

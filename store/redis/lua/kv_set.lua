@@ -1,14 +1,14 @@
--- Chunk: what a put does. KEYS: values hash, revisions hash, sorted set of keys, last revision. ARGV: key, value, revision
--- that the key must have. Returns the new revision.
+-- Chunk: what a put does. KEYS, ARGV: see the chunk kv_expect; the key, its value, the revision that the key must have.
+-- Returns the time and the new revision.
 -- include: kv_expect
 local function put(key, value, prev)
   local err = unexpected(key, prev)
   if err then
     return err
   end
-  local revision = redis.call('INCR', KEYS[4])
+  local revision = new_revision()
   redis.call('HSET', KEYS[1], key, value)
   redis.call('HSET', KEYS[2], key, revision)
   redis.call('ZADD', KEYS[3], 0, key)
-  return revision
+  return {queueTime(0), revision}
 end

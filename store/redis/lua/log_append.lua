@@ -7,8 +7,8 @@
 -- Returns the time and a verdict:
 --   'appended', when retention is due (-1: never), a list of partition, first offset and number of records of each part
 --   'again', when it was appended before, the note, the list as above
---   'expected', partition, offset, and the first, next and bytes of that partition
--- include: clock
+--   'expected', partition, offset, and the first, next, bytes and missing of that partition
+-- include: logjump
 -- include: logretention
 local c, o, e, channel = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local generation, revision, once = ARGV[3], ARGV[4], ARGV[5]
@@ -37,7 +37,7 @@ if once ~= '' then
   end
 end
 
--- Each part, checked before anything changes.
+-- Each part, checked before anything is appended.
 local parts, arg = {}, 9
 for i = 1, (#KEYS - 4) / 2 do
   local number, expect, count = tonumber(ARGV[arg]), ARGV[arg + 1], tonumber(ARGV[arg + 2])
@@ -45,8 +45,9 @@ for i = 1, (#KEYS - 4) / 2 do
     return redis.error_reply('STALE partition ' .. number .. ' of ' .. log.partitions)
   end
   local part = openPartition(c, number)
+  joinTimeLine(c, log, part)
   if expect ~= '' and tonumber(expect) ~= part.next then
-    return {now, 'expected', number, expect, part.first, part.next, part.total - part.gone}
+    return {now, 'expected', number, expect, boundsOf(part)}
   end
   part.s, part.f, part.arg, part.count = KEYS[3 + 2 * i], KEYS[4 + 2 * i], arg + 3, count
   parts[i] = part

@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- Describes all partitions.
 -- KEYS: c. ARGV: none.
--- Returns first, next and bytes of each.
+-- Returns first, next, bytes and missing of each.
 -- include: log
 local log = openLog(KEYS[1])
 if not log then
@@ -9,9 +9,8 @@ if not log then
 end
 local answer = {}
 for number = 0, log.partitions - 1 do
-  local part = openPartition(KEYS[1], number)
-  answer[#answer + 1] = part.first
-  answer[#answer + 1] = part.next
-  answer[#answer + 1] = part.total - part.gone
+  for _, n in ipairs({boundsOf(openPartition(KEYS[1], number))}) do
+    answer[#answer + 1] = n
+  end
 end
 return answer

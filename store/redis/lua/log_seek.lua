@@ -1,5 +1,6 @@
 #!lua flags=no-writes
--- Finds the first record of a partition whose time is not before another; the end if there is none.
+-- Finds the first record of a partition whose time is not before another; the end if there is none. Stretches end before
+-- a hole or where it ends.
 -- KEYS: c, facts. ARGV: partition, time in milliseconds.
 -- Returns its offset.
 -- include: log
@@ -44,6 +45,6 @@ while offset < part.next do
   if step == 0 then
     return offset
   end
-  offset = offset + step
+  offset = behindHoles(part, offset + step)
 end
 return part.next

@@ -22,7 +22,7 @@ for i = 1, (#KEYS - 3) / 2 do
   local part = openPartition(c, tonumber(ARGV[3]) + i - 1)
   local to = retained(log, f, part, now)
   if to > part.first then
-    removed = removed + to - part.first
+    removed = removed + to - part.first - missing(part, part.first, to)
     if trimTo(c, s, f, part, to) then
       unfinished[#unfinished + 1] = part.number
     end

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Removes the records of a partition before an offset; beyond its end nothing happens.
 -- KEYS: c, stream, facts. ARGV: partition, offset.
--- Returns first, next and bytes of the partition, and 1 if memory is still to be freed by log_reclaim, else 0.
+-- Returns first, next, bytes and missing of the partition, and 1 if memory is still to be freed by log_reclaim, else 0.
 -- include: logretention
 local log = openLog(KEYS[1])
 if not log then
@@ -15,4 +15,6 @@ local part, left = openPartition(KEYS[1], number), false
 if offset > part.first and offset <= part.next then
   left = trimTo(KEYS[1], KEYS[2], KEYS[3], part, offset)
 end
-return {part.first, part.next, part.total - part.gone, left and 1 or 0}
+local answer = {boundsOf(part)}
+answer[5] = left and 1 or 0
+return answer

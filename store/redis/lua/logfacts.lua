@@ -14,8 +14,9 @@ local function factsOf(f, offset)
   return struct.unpack('<ddd', rows, headLen + offset % perBlock * rowLen + 1)
 end
 
--- The sizes of all records before an offset, which may be the end.
+-- The sizes of all records before an offset, which may be the end or in a hole.
 local function sizesBefore(f, part, offset)
+  offset = behindHoles(part, offset)
   if offset == part.next then
     return part.total
   end

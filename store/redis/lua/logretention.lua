@@ -8,6 +8,10 @@ local function retained(log, f, part, now)
   local to = part.first
   if log.age > 0 then
     to = firstThat(to, part.next, function(offset)
+      offset = behindHoles(part, offset)
+      if offset == part.next then
+        return true
+      end
       local _, _, at = factsOf(f, offset)
       return at + log.age > now
     end)
@@ -17,7 +21,7 @@ local function retained(log, f, part, now)
       return part.total - sizesBefore(f, part, offset) <= log.bytes
     end))
   end
-  return to
+  return behindHoles(part, to)
 end
 
 -- When retention has something to remove; -1 if never.
@@ -43,29 +47,41 @@ local function sooner(a, b)
   return a
 end
 
+-- The next block after one that has facts, or may come to have. Holes end where blocks of all levels begin.
+local function blockAfter(part, block)
+  return blockOf(behindHoles(part, (block + 1) * perBlock))
+end
+
 -- Removes from memory some of what lies before the first record; true if there may be more. Whole nodes of the stream and
--- whole blocks of facts leave.
+-- whole blocks of facts leave. Holes are forgotten with them, but for the last: it says what was lost.
 local function reclaim(s, f, part)
   if part.first == 0 then
     return false
   end
   local removed = redis.call('XTRIM', s, 'MINID', '~', string.format('%.0f-0', part.first), 'LIMIT', 10000)
-  local upTo = math.min(blockOf(part.first), part.kept + 500)
-  for block = part.kept, upTo - 1 do
+  local upTo, done = blockOf(part.first), 0
+  while part.kept < upTo and done < 500 do
+    local block = part.kept
+    part.kept, done = blockAfter(part, block), done + 1
     redis.call('HDEL', f, block)
-    if (block + 1) % perBlock == 0 then
+    if part.kept % perBlock == 0 then
       redis.call('HDEL', f, '2:' .. blockOf(block))
     end
-    if (block + 1) % (perBlock * perBlock) == 0 then
+    if part.kept % (perBlock * perBlock) == 0 then
       redis.call('HDEL', f, '3:' .. blockOf(blockOf(block)))
     end
   end
-  part.kept = upTo
-  return removed > 0 or upTo < blockOf(part.first)
+  local holes = part.holes
+  while #holes > 2 and holes[2] <= part.first and blockOf(holes[2]) <= part.kept do
+    table.remove(holes, 1)
+    table.remove(holes, 1)
+  end
+  return removed > 0 or part.kept < upTo
 end
 
 -- Makes an offset the first one. The records before it are gone at once, their memory follows; true if not all of it did.
 local function trimTo(c, s, f, part, offset)
+  offset = behindHoles(part, offset)
   part.gone = sizesBefore(f, part, offset)
   part.first = offset
   local left = reclaim(s, f, part)

@@ -1,6 +1,7 @@
 -- Chunk: a queue's keys, counters and settings. doc.go says what is kept where.
 -- KEYS[1] to KEYS[25] are the queue's keys, KEYS[26] is the channel for announcements. ARGV[3] is the queue's generation
--- as it is announced, ARGV[4] the revision that the call was made for, or empty if it is for any.
+-- as it is announced, with a colon and the number of the shard behind it if it has shards. ARGV[4] is the revision that the
+-- call was made for, or empty if it is for any.
 -- include: clock
 
 local key = {
@@ -22,15 +23,17 @@ local function digits(n) return string.format('%016d', n) end
 
 local names = {
   'now', 'next', 'token', 'turns', 'moves', 'kept', 'removed', 'ready', 'leased', 'delayed', 'dead', 'expiring', 'bytes',
-  'leased_bytes', 'dead_bytes', 'ends', 'ahead', 'ahead_ns', 'work',
+  'leased_bytes', 'dead_bytes', 'ends', 'ahead', 'ahead_ns', 'work', 'commits', 'fenced',
 }
 local counters, as_read, settings, revision -- of this queue, from open on
 local now
+local committed = false -- this call has changed something
 
 local NOT_SET = {
   max_receives = 0, lazy = 0, retains = 0, retention = 0, mode = 0, tail = 0, levels = 0, ages = 0, ageing = 0, ageing_ns = 0,
   dedup_window = 0, max_messages = 0, max_bytes = 0, overflow = 0, max_in_flight = 0, group_in_flight = 0, limited = 0,
   interval = 0, interval_ns = 0, group_limited = 0, group_interval = 0, group_interval_ns = 0, expired_dead = 0, history = 0,
+  shards = 0,
 }
 
 -- Settings are kept as a map of what is not 0. A queue with groups serves them in turn; one with lanes has a line for each
@@ -40,25 +43,6 @@ local function unpack_settings(packed)
   s.has_groups = s.mode ~= STANDARD or s.group_in_flight > 0 or s.group_limited > 0
   s.has_lanes = s.has_groups or s.levels > 1
   return s
-end
-
--- open reads counters and settings and sets the time. It returns an error reply if the call cannot be.
-local function open()
-  local values = redis.call('HMGET', key.counters, 'settings', 'revision', unpack(names))
-  if not values[1] then
-    return redis.error_reply('GONE no such queue')
-  end
-  settings, revision = unpack_settings(values[1]), values[2]
-  if ARGV[4] ~= '' and ARGV[4] ~= revision then
-    return redis.error_reply('STALE have revision ' .. revision)
-  end
-  counters, as_read = {}, {}
-  for i, name in ipairs(names) do
-    as_read[name] = values[i + 2]
-    counters[name] = tonumber(values[i + 2]) or values[i + 2]
-  end
-  now = queueTime(counters.now)
-  counters.now = now
 end
 
 -- save_counters writes the counters that changed, with the time.
@@ -74,6 +58,67 @@ local function save_counters()
   end
   if #changes > 0 then
     redis.call('HSET', key.counters, unpack(changes))
+  end
+end
+
+local MOST_CUTS = 32
+
+-- jump begins a new time line: what names things goes on above all that the lost ones may have given out. What it leaves
+-- out of the commits is noted as a cut.
+local function jump()
+  local last = counters.commits
+  for _, name in ipairs({ 'next', 'token', 'moves', 'commits' }) do
+    counters[name] = beyond(counters[name])
+  end
+  counters.fenced = bump
+  local cuts = cmsgpack.unpack(redis.call('HGET', key.counters, 'cuts') or '\144')
+  if cuts[#cuts] == last then
+    cuts[#cuts] = counters.commits
+  else
+    cuts[#cuts + 1], cuts[#cuts + 2] = last, counters.commits
+  end
+  if #cuts > 2 * MOST_CUTS then
+    table.remove(cuts, 1)
+    table.remove(cuts, 1)
+  end
+  redis.call('HSET', key.counters, 'cuts', cmsgpack.pack(cuts))
+  save_counters()
+end
+
+-- commit counts a call that changes something.
+local function commit()
+  if not committed then
+    committed = true
+    counters.commits = counters.commits + 1
+  end
+end
+
+-- made is the number of the commit that this call made; 0 if it changed nothing.
+local function made() return committed and counters.commits or 0 end
+
+-- open reads counters and settings, sets the time and sees to it that the queue is in the caller's time line. It returns
+-- what to reply if the call cannot be.
+local function open()
+  local values = redis.call('HMGET', key.counters, 'settings', 'revision', unpack(names))
+  if not values[1] then
+    return redis.error_reply('GONE no such queue')
+  end
+  settings, revision = unpack_settings(values[1]), values[2]
+  if ARGV[4] ~= '' and ARGV[4] ~= revision then
+    return redis.error_reply('STALE have revision ' .. revision)
+  end
+  counters, as_read = {}, {}
+  for i, name in ipairs(names) do
+    as_read[name] = values[i + 2]
+    counters[name] = tonumber(values[i + 2]) or values[i + 2] or 0
+  end
+  now = queueTime(counters.now)
+  counters.now = now
+  if settings.shards > 0 and not string.find(ARGV[3], ':', 1, true) then
+    return { now, 3, settings.shards } -- the caller takes this shard for the whole queue
+  end
+  if bump > counters.fenced then
+    jump()
   end
 end
 

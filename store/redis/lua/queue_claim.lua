@@ -3,7 +3,7 @@
 -- KEYS: those of the queue. ARGV: as for every queue, then
 --   5  how many at most, 6 bound of the sum of their sizes, 7 how long the lease lasts (ms), 8 consumer
 --   9  attempt, empty for none, 10 how long it is remembered (ms)
--- Returns {now, 1, token, deadline, died, expired, 1 if there are more, 1 if repeated, next due, messages as shown}.
+-- Returns {now, 1, commit, token, deadline, died, expired, 1 if there are more, 1 if repeated, next due, messages as shown}.
 -- include: queue_begin
 
 local max, max_bytes, deadline = tonumber(ARGV[5]), tonumber(ARGV[6]), now
@@ -245,7 +245,7 @@ local due = next_due()
 if #given + died + expired > 0 then
   save()
 end
-local reply = { now, 1, token, deadline, died, expired, more and 1 or 0, again and 1 or 0, due }
+local reply = { now, 1, made(), token, deadline, died, expired, more and 1 or 0, again and 1 or 0, due }
 for _, m in ipairs(given) do
   reply[#reply + 1] = m
 end

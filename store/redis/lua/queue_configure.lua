@@ -4,7 +4,7 @@
 --   5    the new revision
 --   6    1 to create the queue if there is none
 --   7…   names and values of the settings that are not 0
--- Returns {now, 1}.
+-- Returns {now, 1, commit}.
 -- include: queue_relay
 
 -- Revisions may be larger than what Lua counts exactly.
@@ -18,12 +18,19 @@ local function new_settings()
   return cmsgpack.pack(s)
 end
 
+-- create makes the queue. After a failover it may be one that was lost, so that it begins where nothing was given out.
 local function create()
   now = queueTime('')
-  local first = { next = '1', ends = '-1', now = text(now), work = '' }
+  counters, as_read = {}, {}
   for _, name in ipairs(names) do
-    redis.call('HSET', key.counters, name, first[name] or '0')
+    counters[name] = 0
   end
+  counters.next, counters.ends, counters.now, counters.work = 1, -1, now, ''
+  if bump > 0 then
+    jump()
+  end
+  commit()
+  save_counters()
   redis.call('HSET', key.counters, 'settings', new_settings(), 'revision', ARGV[5])
 end
 
@@ -61,9 +68,12 @@ else
   if early then
     return early
   end
+  if unpack_settings(new_settings()).shards ~= settings.shards then
+    return redis.error_reply('CONFLICT the queue has ' .. settings.shards .. ' shards for ever, 0 for none; create another one')
+  end
   if not above(ARGV[5], revision) then
-    return { now, 1 }
+    return { now, 1, made() }
   end
   replace(settings)
 end
-return { now, 1 }
+return { now, 1, made() }

@@ -2,7 +2,7 @@
 -- Lists groups with messages by name.
 -- KEYS: those of the queue. ARGV: as for every queue, with an empty revision, then
 --   5  1 if after a name, 6 that name, 7 how many at most
--- Returns {now, 1, last name looked at, 1 if there may be more, groups}: name, ready, leased, delayed, dead, head or 0, tick of
+-- Returns {now, 1, commit, last name looked at, 1 if there may be more, groups}: name, ready, leased, delayed, dead, head or 0, tick of
 -- the ready message that is next or -1, until when it is locked or 0.
 -- include: queue_begin
 
@@ -45,7 +45,7 @@ end
 local limit = math.min(tonumber(ARGV[7]), SWEEP_LIMIT)
 local from = ARGV[5] == '1' and '(' .. ARGV[6] or '-'
 local list = ask('ZRANGEBYLEX', key.names, from, '+', 'LIMIT', 0, limit)
-local reply = { now, 1, list[#list] or '', #list == limit and 1 or 0 }
+local reply = { now, 1, made(), list[#list] or '', #list == limit and 1 or 0 }
 for _, name in ipairs(list) do
   local g = find_group(name)
   if g.ready + g.leased + g.delayed + g.dead > 0 then -- else its messages are moving

@@ -2,9 +2,9 @@
 -- Finds one message by where it was first sent.
 -- KEYS: those of the queue. ARGV: as for every queue, with an empty revision, then
 --   5  where it was first sent, as in the field from; 6 the sequence, if that was here, else 0
--- Returns {now, 1, 1, view} of a message that is here; {now, 1, 2, departure} of one that was and is remembered: sequence, when
+-- Returns {now, 1, commit, 1, view} of a message that is here; {now, 1, commit, 2, departure} of one that was and is remembered: sequence, when
 -- and how it was removed, tick of first availability, deliveries, token, beginning of the last lease, consumer, reason, group,
--- priority, end of the time to live, visits; else {now, 1, 0}.
+-- priority, end of the time to live, visits; else {now, 1, commit, 0}.
 -- include: queue_begin
 -- include: queue_view
 
@@ -39,10 +39,10 @@ if early then
 end
 local m = here()
 if m then
-  return { now, 1, 1, view(m) }
+  return { now, 1, made(), 1, view(m) }
 end
 local d = departed()
 if d then
-  return { now, 1, 2, d }
+  return { now, 1, made(), 2, d }
 end
-return { now, 1, 0 }
+return { now, 1, made(), 0 }

@@ -461,6 +461,7 @@ end
 
 -- save writes everything that changed.
 local function save()
+  commit()
   save_messages()
   save_groups()
   make_all()

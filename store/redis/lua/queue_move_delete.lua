@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- The third step of a move, in the source: removes the messages, unless that was done before.
 -- KEYS: those of the source. ARGV: as for every queue, with an empty revision, then 5 the id of the move.
--- Returns {now, 1}.
+-- Returns {now, 1, commit}.
 -- include: queue_begin
 -- include: queue_moves
 
@@ -25,4 +25,4 @@ if intent then
     announce()
   end
 end
-return { now, 1 }
+return { now, 1, made() }

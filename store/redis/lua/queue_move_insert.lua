@@ -3,7 +3,7 @@
 -- KEYS: those of the target. ARGV: as for every queue, with an empty revision, then
 --   5   id of the move, empty if there is nothing to insert; 6 until when it may be inserted
 --   7…  for each message: body, size, group, priority, end of the time to live or 0, from, origin
--- Returns {now, 1, verdict, next due}. The verdict is inserted, or late, or refused by queue_move_refuse.
+-- Returns {now, 1, commit, verdict, next due}. The verdict is inserted, or late, or refused by queue_move_refuse.
 -- include: queue_begin
 -- include: queue_moves
 
@@ -13,14 +13,14 @@ if early then
 end
 local id = ARGV[5]
 if id == '' or redis.call('ZSCORE', key.arrivals, id) then
-  return { now, 1, 'inserted', next_due() }
+  return { now, 1, made(), 'inserted', next_due() }
 end
 if redis.call('ZSCORE', key.arrivals, REFUSED .. id) then
-  return { now, 1, 'refused', -1 }
+  return { now, 1, made(), 'refused', -1 }
 end
 -- By now it may have been inserted and forgotten again.
 if tonumber(ARGV[6]) < now then
-  return { now, 1, 'late', -1 }
+  return { now, 1, made(), 'late', -1 }
 end
 redis.call('ZADD', key.arrivals, ARGV[6], id)
 for i = 7, #ARGV, 7 do
@@ -28,4 +28,4 @@ for i = 7, #ARGV, 7 do
 end
 save()
 announce()
-return { now, 1, 'inserted', next_due() }
+return { now, 1, made(), 'inserted', next_due() }

@@ -2,7 +2,7 @@
 -- Looks for moves that are not concluded.
 -- KEYS: those of the queue. ARGV: as for every queue, with an empty revision, then 5 how long (ms) a move out of the queue
 -- may take before it stands still.
--- Returns {now, 1, 1 if there are any, ids of moves that go out and stand still, ids of moves that came in and may be
+-- Returns {now, 1, commit, 1 if there are any, ids of moves that go out and stand still, ids of moves that came in and may be
 -- forgotten once their sources know nothing of them}, up to 100 of each.
 -- include: queue_begin
 -- include: queue_moves
@@ -21,4 +21,4 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', key.arrivals, '-inf', before, 'L
   end
 end
 local any = redis.call('HLEN', key.moves) + redis.call('ZCARD', key.arrivals) > 0
-return { now, 1, any and 1 or 0, moves_out(tonumber(ARGV[5])), arrived }
+return { now, 1, made(), any and 1 or 0, moves_out(tonumber(ARGV[5])), arrived }

@@ -6,7 +6,7 @@
 --   12 1 to take dead messages, the oldest first, whatever the selection says
 --   13 when the move was noted by move_note
 --   14… the selection, see queue_select.lua
--- Returns {now, 1, id, where to go on or 0, intent}; the id is empty when there were none, and "late" when the move was
+-- Returns {now, 1, commit, id, where to go on or 0, intent}; the id is empty when there were none, and "late" when the move was
 -- noted too long ago.
 -- include: queue_begin
 -- include: queue_select
@@ -58,11 +58,11 @@ if early then
   return early
 end
 if not noted_lately(ARGV[13]) then
-  return { now, 1, 'late', 0 }
+  return { now, 1, made(), 'late', 0 }
 end
 local list, next = movable(math.min(tonumber(ARGV[6]), SWEEP_LIMIT))
 if #list == 0 then
-  return { now, 1, '', next }
+  return { now, 1, made(), '', next }
 end
 local seqs = {}
 for i, m in ipairs(list) do
@@ -73,4 +73,4 @@ local id = note_intent({
   target = ARGV[5], label = ARGV[7], renewed = ARGV[8], replaced = ARGV[9], size = ARGV[10], body = ARGV[11], seqs = seqs,
 })
 save()
-return { now, 1, id, next, show_intent(find_intent(id)) }
+return { now, 1, made(), id, next, show_intent(find_intent(id)) }

@@ -2,7 +2,7 @@
 -- Takes the first step of a move back, in the source: the target is gone or cannot take the messages, which become again
 -- what they were.
 -- KEYS: those of the source. ARGV: as for every queue, with an empty revision, then 5 the id of the move.
--- Returns {now, 1}.
+-- Returns {now, 1, commit}.
 -- include: queue_begin
 -- include: queue_moves
 
@@ -23,4 +23,4 @@ if intent then
   save()
   announce()
 end
-return { now, 1 }
+return { now, 1, made() }

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Removes messages that are selected, up to 1,000.
 -- KEYS: those of the queue. ARGV: as for every queue, with an empty revision, then 5… the selection, see queue_select.lua
--- Returns {now, 1, how many, where to go on or 0}.
+-- Returns {now, 1, commit, how many, where to go on or 0}.
 -- include: queue_begin
 -- include: queue_select
 
@@ -20,4 +20,4 @@ if #list > 0 then
     announce()
   end
 end
-return { now, 1, #list, next }
+return { now, 1, made(), #list, next }

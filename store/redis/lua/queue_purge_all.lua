@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Removes all messages, and forgets deduplication keys and attempts.
 -- KEYS: those of the queue. ARGV: as for every queue, with an empty revision.
--- Returns {now, 1, how many, ids of moves}: if there are moves that have to be concluded first, nothing was done.
+-- Returns {now, 1, commit, how many, ids of moves}: if there are moves that have to be concluded first, nothing was done.
 -- include: queue_begin
 -- include: queue_moves
 
@@ -34,7 +34,7 @@ if early then
 end
 local under_way = moves_out(0)
 if #under_way > 0 then
-  return { now, 1, 0, under_way }
+  return { now, 1, made(), 0, under_way }
 end
 local count = counters.ready + counters.leased + counters.delayed + counters.dead
 if settings.history > 0 then
@@ -52,4 +52,4 @@ save()
 if free then
   announce()
 end
-return { now, 1, count, {} }
+return { now, 1, made(), count, {} }

@@ -5,7 +5,7 @@
 --   6-9  idempotency key, empty for none; fingerprint; window in milliseconds; note
 --   10…  for each entry: body, size, delay (ms), earliest time (ms), 1 if in order, group, priority, time to live (ms),
 --        deduplication key (empty for none), 1 if it displaces
--- Returns {now, 1, first sequence, count, evicted, sent at, 1 if a duplicate, next due, note, then verdict and sequence of
+-- Returns {now, 1, commit (the first one, of a duplicate), first sequence, count, evicted, sent at, 1 if a duplicate, next due, note, then verdict and sequence of
 -- each entry unless all were accepted}.
 -- include: queue_begin
 
@@ -13,7 +13,8 @@ local ACCEPTED, DUPLICATE, DROPPED, REFUSED = 1, 2, 3, 4
 local DROP_NEWEST, DROP_OLDEST = 1, 2
 
 local function pack_once(first, count, fates)
-  return cmsgpack.pack({ ARGV[7], first, count, now, ARGV[9], fates })
+  commit()
+  return cmsgpack.pack({ ARGV[7], first, count, now, ARGV[9], fates, counters.commits })
 end
 
 -- repeated is the answer to a send that was made before under the same key.
@@ -26,7 +27,7 @@ local function repeated()
   if once[1] ~= ARGV[7] then
     return redis.error_reply('REUSED idempotency key')
   end
-  local reply = { now, 1, once[2], once[3], 0, once[4], 1, next_due(), once[5] }
+  local reply = { now, 1, once[7] or 0, once[2], once[3], 0, once[4], 1, next_due(), once[5] }
   for _, v in ipairs(once[6]) do
     reply[#reply + 1] = v
   end
@@ -161,7 +162,7 @@ local function send()
     save()
     announce()
   end
-  local reply = { now, 1, first, count, evicted, now, 0, due, '' }
+  local reply = { now, 1, made(), first, count, evicted, now, 0, due, '' }
   for _, v in ipairs(fates) do
     reply[#reply + 1] = v
   end

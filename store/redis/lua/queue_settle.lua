@@ -3,7 +3,7 @@
 -- KEYS: those of the queue. ARGV: as for every queue, then
 --   5    1 to refuse items whose lease has ended
 --   6…   for each item: sequence, token (empty for any), target, after (ms), 1 to take the delivery back, reason
--- Returns {now, 1, next due, an outcome for each item}.
+-- Returns {now, 1, commit, next due, an outcome for each item}.
 -- include: queue_change
 
 local function settle(i)
@@ -37,7 +37,8 @@ load(seqs)
 for i = 6, #ARGV, 6 do
   outcomes[#outcomes + 1] = settle(i)
 end
-local reply = { now, 1, finish() }
+local due = finish()
+local reply = { now, 1, made(), due }
 for _, outcome in ipairs(outcomes) do
   reply[#reply + 1] = outcome
 end

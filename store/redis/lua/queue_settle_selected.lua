@@ -3,7 +3,7 @@
 -- KEYS: those of the queue. ARGV: as for every queue, then
 --   5…7  target, after (ms), reason
 --   8…   the selection, see queue_select.lua
--- Returns {now, 1, next due, where to go on or 0, an outcome for each message}.
+-- Returns {now, 1, commit, next due, where to go on or 0, an outcome for each message}.
 -- include: queue_change
 -- include: queue_select
 
@@ -18,7 +18,8 @@ for _, m in ipairs(list) do
   local c = { target = target, wanted = target, due = due, reason = ARGV[7] }
   outcomes[#outcomes + 1] = settle_any(m, c, true)
 end
-local reply = { now, 1, finish(), next }
+local due_next = finish()
+local reply = { now, 1, made(), due_next, next }
 for _, outcome in ipairs(outcomes) do
   reply[#reply + 1] = outcome
 end

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Counts the messages of a queue.
 -- KEYS: those of the queue. ARGV: as for every queue, with an empty revision.
--- Returns {now, 1, ready, leased, delayed, dead, bytes, tick of the oldest ready one or -1, revision, next due}.
+-- Returns {now, 1, commit, ready, leased, delayed, dead, bytes, tick of the oldest ready one or -1, revision, next due}.
 -- include: queue_begin
 
 local early = begin()
@@ -10,6 +10,6 @@ if early then
 end
 local _, oldest = eldest()
 return {
-  now, 1, counters.ready, counters.leased, counters.delayed, counters.dead,
+  now, 1, made(), counters.ready, counters.leased, counters.delayed, counters.dead,
   counters.bytes, oldest or -1, revision, next_due(),
 }

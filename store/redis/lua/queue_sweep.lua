@@ -2,7 +2,7 @@
 -- Removes messages past retention or their time to live, or makes the latter dead, up to 1,000. What time has made ready it
 -- announces: the process that sweeps knows when that is, others may have those who wait for it.
 -- KEYS: those of the queue. ARGV: as for every queue, with an empty revision.
--- Returns {now, 1, expired, lapsed, ready, dead, next due}.
+-- Returns {now, 1, commit, expired, lapsed, ready, dead, next due}.
 -- include: queue_begin
 
 -- aged is a ready or dead message past retention; nil when there is none.
@@ -54,4 +54,4 @@ end
 if expired + lapsed > 0 then
   save()
 end
-return { now, 1, expired, lapsed, counters.ready, counters.dead, due }
+return { now, 1, made(), expired, lapsed, counters.ready, counters.dead, due }
