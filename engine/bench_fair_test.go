@@ -97,7 +97,7 @@ func receiveAll(ctx context.Context, b *testing.B, e *engine.Engine, arrived cha
 		if len(receipts) == 0 {
 			continue
 		}
-		if _, err := e.Ack(ctx, benchRef, receipts); err != nil && ctx.Err() == nil {
+		if _, err := e.Ack(ctx, benchRef, receipts, ""); err != nil && ctx.Err() == nil {
 			b.Error(err)
 		}
 	}

@@ -165,7 +165,7 @@ func drain(b *testing.B, e *engine.Engine, n, receivers int) []time.Duration {
 				if len(receipts) == 0 {
 					continue
 				}
-				if _, err := e.Ack(b.Context(), benchRef, receipts); err != nil {
+				if _, err := e.Ack(b.Context(), benchRef, receipts, ""); err != nil {
 					b.Error(err)
 					return
 				}

@@ -69,7 +69,7 @@ func BenchmarkCycle(b *testing.B) {
 				for i := range got.Messages {
 					receipts[i] = got.Messages[i].Receipt
 				}
-				if _, err := e.Ack(b.Context(), benchRef, receipts); err != nil {
+				if _, err := e.Ack(b.Context(), benchRef, receipts, ""); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -90,7 +90,7 @@ func BenchmarkParallel(b *testing.B) {
 			if err != nil || len(got.Messages) == 0 {
 				continue
 			}
-			if _, err := e.Ack(b.Context(), benchRef, []string{got.Messages[0].Receipt}); err != nil {
+			if _, err := e.Ack(b.Context(), benchRef, []string{got.Messages[0].Receipt}, ""); err != nil {
 				b.Error(err)
 			}
 		}
@@ -127,7 +127,7 @@ func BenchmarkWake(b *testing.B) {
 			b.Fatal(err)
 		}
 		r := <-got
-		if _, err := e.Ack(b.Context(), benchRef, []string{r.Messages[0].Receipt}); err != nil {
+		if _, err := e.Ack(b.Context(), benchRef, []string{r.Messages[0].Receipt}, ""); err != nil {
 			b.Fatal(err)
 		}
 	}

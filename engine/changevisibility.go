@@ -76,6 +76,7 @@ func (e *Engine) hide(ctx context.Context, s *setup, h *hiding) error {
 		}
 		res, err := e.store.Settle(ctx, store.SettleParams{
 			Queue: h.queue.id, Revision: uint64(s.revision), Items: items, Strict: s.config.FIFO,
+			Acks: s.copies(""),
 		})
 		if err != nil {
 			return fmt.Errorf("change visibilities in %s: %w", h.queue.ref, err)

@@ -107,7 +107,7 @@ func (e *Engine) nextRecord(ctx context.Context, ref Ref, was *record, next func
 		return record{}, conflict("fifo", fmt.Sprintf("A queue cannot become FIFO or cease to be; this one has fifo: %t. "+
 			"Create another queue and move the messages.", present.FIFO))
 	}
-	if err := cfg.validate(ref); err != nil {
+	if err := firstError(cfg.validate(ref), e.validCopies(cfg.MinInsyncReplicas)); err != nil {
 		return record{}, err
 	}
 	if present == nil || cfg.DeadLetter.Queue != present.DeadLetter.Queue {

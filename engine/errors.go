@@ -146,7 +146,8 @@ func fromStore(err error) *Error {
 	switch {
 	case errors.Is(err, store.ErrUnknown):
 		e.Outcome = Unknown
-		e.Detail = "It is not known whether this was done, since what keeps the messages failed meanwhile. Repeat it, with the same idempotency key if it has one."
+		e.Detail = "It is not known whether this was done and will stay: what keeps the messages failed meanwhile, or has fewer copies of it " +
+			"than were asked for. Repeat it, with the same Idempotency-Key if it has one."
 	case errors.Is(err, store.ErrFull):
 		e.Code = CodeStorageFull
 		e.RetryAfter = 5 * time.Second

@@ -8,10 +8,10 @@ import (
 )
 
 // Extend lets leases end later, or earlier; a visibility of 0 ends one at once. Only a lease that still runs can be
-// extended: a heartbeat that comes late is refused and changes nothing.
-func (e *Engine) Extend(ctx context.Context, ref Ref, items []ExtendItem) ([]ItemResult, error) {
+// extended: a heartbeat that comes late is refused and changes nothing. Acks replaces the queue's, unless empty.
+func (e *Engine) Extend(ctx context.Context, ref Ref, items []ExtendItem, acks Acks) ([]ItemResult, error) {
 	b := extension(items)
-	b.strict = true
+	b.strict, b.acks = true, acks
 	d, err := e.settle(ctx, ref, b)
 	if err != nil {
 		return nil, err

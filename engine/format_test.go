@@ -53,12 +53,16 @@ func TestRecordFormat(t *testing.T) {
 		third = `{"version":3,` + base + `"dead_letter":{"queue":"grave","when":"lazy"},"tags":{"k":"v"},` +
 			`"dedup":{"window":300000000000,"scope":"queue"},"limits":{"overflow":"reject"},` +
 			`"priorities":1,"ageing":60000000000,"ack":"explicit","group_lock":"whole"}`
-		whole = `{"version":3,` + base + `"dead_letter":{"queue":"grave","when":"lazy","expired":true,"allow_from":[]},` +
+		fourth = `{"version":4,` + base + `"dead_letter":{"queue":"grave","when":"lazy"},"tags":{"k":"v"},` +
+			`"dedup":{"window":300000000000,"scope":"queue"},"limits":{"overflow":"reject"},` +
+			`"priorities":1,"ageing":60000000000,"ack":"explicit","group_lock":"whole",` +
+			`"acks":"leader","min_insync_replicas":1}`
+		whole = `{"version":4,` + base + `"dead_letter":{"queue":"grave","when":"lazy","expired":true,"allow_from":[]},` +
 			`"tags":{"k":"v"},"fifo":true,"dedup":{"content_based":true,"window":1000000000,"scope":"group"},` +
 			`"limits":{"max_messages":1,"max_bytes":2,"overflow":"sample","max_in_flight":3,"per_group_in_flight":4,` +
 			`"rate":0.5,"per_group_rate":6},"priorities":10,"ageing":0,"fair":true,"ack":"on_receive","history":true,` +
 			`"paused":{"produce":true,"consume":true,"consume_until":"2026-11-29T16:50:00Z"},` +
-			`"group_lock":"tail","notes":{"a":"b"},` +
+			`"group_lock":"tail","notes":{"a":"b"},"acks":"all","min_insync_replicas":2,` +
 			`"created_at":"2026-11-29T16:40:00.000000001Z","changed_at":"2026-11-29T16:45:00Z"}`
 		id = store.QueueID(1<<64 - 1)
 	)
@@ -73,6 +77,7 @@ func TestRecordFormat(t *testing.T) {
 		MaxMessages: 1, MaxBytes: 2, Overflow: OverflowSample, MaxInFlight: 3, PerGroupInFlight: 4, Rate: 0.5, PerGroupRate: 6,
 	}
 	all.Priorities, all.Ageing = 10, 0
+	all.Acks, all.MinInsyncReplicas = AcksAll, 2
 	all.GroupLock, all.Notes = GroupLockTail, map[string]string{"a": "b"}
 	created, changed := time.Date(2026, 11, 29, 16, 40, 0, 1, time.UTC), time.Date(2026, 11, 29, 16, 45, 0, 0, time.UTC)
 	until := Pause{Produce: true, Consume: true, ConsumeUntil: time.Date(2026, 11, 29, 16, 50, 0, 0, time.UTC)}
@@ -85,7 +90,8 @@ func TestRecordFormat(t *testing.T) {
 	}{
 		{text: first, config: c},
 		{text: second, config: c},
-		{text: third, written: true, config: c},
+		{text: third, config: c},
+		{text: fourth, written: true, config: c},
 		{whole, true, all, until, created, changed},
 	} {
 		r, err := decodeRecord(store.Pair{Key: "q/t/n", Value: []byte(f.text), Revision: 9})
@@ -108,7 +114,7 @@ func TestRecordFormat(t *testing.T) {
 func TestRecordsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]error{
-		`{"version":4}`: store.ErrVersion,
+		`{"version":5}`: store.ErrVersion,
 		`{}`:            store.ErrVersion,
 		`{"version":`:   store.ErrCorrupt,
 		``:              store.ErrCorrupt,
@@ -147,7 +153,7 @@ func TestOpenRefusesWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	for key, value := range map[string]string{
 		secretKey: "\x02" + strings.Repeat("s", secretSize-1),
-		"q/t/n":   `{"version":4}`,
+		"q/t/n":   `{"version":5}`,
 	} {
 		s := memory.New(memory.Options{Now: time.Now})
 		if _, err := s.Put(t.Context(), key, []byte(value), store.AnyRevision); err != nil {

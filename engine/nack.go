@@ -10,10 +10,11 @@ import (
 
 // Nack gives messages back, to be delivered again as the retry policy or the item says, or to be dead. A message that
 // is dead by that is in its dead-letter queue, if there is one, when Nack returns. As for [Engine.Ack], the lease may
-// have ended unless the queue is FIFO, where a message that was given back also holds up its group until it is acked.
-func (e *Engine) Nack(ctx context.Context, ref Ref, items []NackItem) ([]ItemResult, error) {
+// have ended unless the queue is FIFO, where a message that was given back also holds up its group until it is acked. Acks
+// replaces the queue's, unless empty.
+func (e *Engine) Nack(ctx context.Context, ref Ref, items []NackItem, acks Acks) ([]ItemResult, error) {
 	d, err := e.settle(ctx, ref, settling{
-		verb: "nack", n: len(items),
+		verb: "nack", n: len(items), acks: acks,
 		receipt: func(i int) string { return items[i].Receipt },
 		refused: func(i int) *Error { return items[i].Refused },
 		item: func(c *QueueConfig, i int, r receipt) (store.SettleItem, *Error) {

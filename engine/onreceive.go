@@ -18,7 +18,7 @@ func (r *Received) ackAll(ctx context.Context, s *setup) error {
 	for i := range items {
 		items[i] = store.SettleItem{Seq: r.claimed.Messages[i].Seq, Token: r.claimed.Token, Target: store.Done}
 	}
-	outcomes, err := r.settle(context.WithoutCancel(ctx), s, items)
+	outcomes, err := r.settle(context.WithoutCancel(ctx), s, items, "")
 	if err != nil {
 		return fromStore(fmt.Errorf("ack what was received from %s: %w", r.queue.ref, err))
 	}

@@ -19,7 +19,7 @@ func (e *Engine) Produce(ctx context.Context, ref Ref, req ProduceRequest) (Prod
 	if n := len(req.Records); n < 1 || n > MaxBatch {
 		return ProduceAnswer{}, invalid("records", fmt.Sprintf("Give 1 to %d records; these are %d.", MaxBatch, n))
 	}
-	if err := req.Key.validate(); err != nil {
+	if err := firstError(req.Key.validate(), validAsked(req.Acks)); err != nil {
 		return ProduceAnswer{}, err
 	}
 	p := produce{req: &req, spread: e.topics.spread.Add(1)}
@@ -92,7 +92,10 @@ func (p *produce) params(t *topic, s *topicSetup) (store.AppendParams, error) {
 		room += recordBound(r)
 		p.bytes += size
 	}
-	params := store.AppendParams{Log: t.id, Revision: uint64(s.revision)}
+	params := store.AppendParams{
+		Log: t.id, Revision: uint64(s.revision),
+		Acks: copies(p.req.Acks, s.config.Acks, s.config.MinInsyncReplicas),
+	}
 	at := make(map[uint32]int) // in params.Parts
 	buffer := make([]byte, 0, room)
 	for i := range p.req.Records {

@@ -255,7 +255,7 @@ func (r *Received) Undo(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 	defer cancel()
-	outcomes, err := r.settle(ctx, r.queue.setup.Load(), items)
+	outcomes, err := r.settle(ctx, r.queue.setup.Load(), items, AcksLeader)
 	if err != nil && fromStore(err).Code != CodeNotFound { // a queue that was deleted took the messages with it
 		return fromStore(fmt.Errorf("give back messages of %s: %w", r.queue.ref, err))
 	}
@@ -268,10 +268,12 @@ func (r *Received) Undo(ctx context.Context) error {
 
 // settle says what becomes of claimed messages. It follows changes of the configuration, like every settlement, but not
 // to another queue of that name: then it is [store.ErrGone].
-func (r *Received) settle(ctx context.Context, s *setup, items []store.SettleItem) ([]store.Outcome, error) {
+func (r *Received) settle(ctx context.Context, s *setup, items []store.SettleItem, acks Acks) ([]store.Outcome, error) {
 	e, q := r.engine, r.queue
 	for reloads := 0; ; reloads++ {
-		res, err := e.store.Settle(ctx, store.SettleParams{Queue: q.id, Revision: uint64(s.revision), Items: items})
+		res, err := e.store.Settle(ctx, store.SettleParams{
+			Queue: q.id, Revision: uint64(s.revision), Items: items, Acks: s.copies(acks),
+		})
 		if err == nil {
 			e.dueIn(q, res.NextDue)
 			return res.Outcomes, nil

@@ -16,7 +16,7 @@ import (
 // path-escaped, so that the slashes are unambiguous. The pair's revision is that of the configuration.
 const (
 	catalogPrefix = "q/"
-	recordVersion = 3
+	recordVersion = 4
 )
 
 // record is a catalog entry.
@@ -42,8 +42,8 @@ func refOfKey(key string) (Ref, error) {
 	return Ref{tenant, name}, nil
 }
 
-// storedQueue is the JSON of a record. Durations are nanoseconds. Version 1 ends with Tags, version 2 with Paused; what
-// they do not have is as in [DefaultConfig].
+// storedQueue is the JSON of a record. Durations are nanoseconds. Version 1 ends with Tags, version 2 with Paused, and
+// version 3 has no Acks; what they do not have is as in [DefaultConfig].
 type storedQueue struct {
 	Version         int               `json:"version"`
 	ID              uint64            `json:"id,string"`
@@ -66,6 +66,8 @@ type storedQueue struct {
 	Paused          storedPause       `json:"paused,omitzero"`
 	GroupLock       GroupLock         `json:"group_lock"`
 	Notes           map[string]string `json:"notes,omitempty"`
+	Acks            Acks              `json:"acks"`
+	MinInsync       uint32            `json:"min_insync_replicas"`
 	CreatedAt       time.Time         `json:"created_at,omitzero"`
 	ChangedAt       time.Time         `json:"changed_at,omitzero"`
 }
@@ -123,6 +125,7 @@ func storedOf(id store.QueueID, c QueueConfig) storedQueue {
 		},
 		Priorities: c.Priorities, Ageing: c.Ageing, Fair: c.Fair, Ack: c.Ack, History: c.History,
 		GroupLock: c.GroupLock, Notes: c.Notes,
+		Acks: c.Acks, MinInsync: c.MinInsyncReplicas,
 	}
 }
 
@@ -139,6 +142,7 @@ func (s *storedQueue) config() QueueConfig {
 		},
 		Priorities: s.Priorities, Ageing: s.Ageing, Fair: s.Fair, Ack: s.Ack, History: s.History, Tags: s.Tags,
 		GroupLock: s.GroupLock, Notes: s.Notes,
+		Acks: s.Acks, MinInsyncReplicas: s.MinInsync,
 	}
 }
 

@@ -34,6 +34,7 @@ func (e *Engine) settleAll(ctx context.Context, ref Ref, sel store.Selection, ea
 		return p.each(q, func(sel store.Selection) (store.Seq, error) {
 			res, err := e.store.Settle(ctx, store.SettleParams{
 				Queue: q.id, Revision: uint64(s.revision), Select: &sel, Each: each,
+				Acks: s.copies(""),
 			})
 			if err != nil {
 				return 0, fmt.Errorf("settle the selected messages of %s: %w", q.ref, err)

@@ -128,6 +128,7 @@ func (e *Engine) pick(ctx context.Context, ref Ref, id MessageID, settle func(*q
 func (e *Engine) settleOne(ctx context.Context, q *queue, s *setup, item store.SettleItem) (store.Outcome, error) {
 	res, err := e.store.Settle(ctx, store.SettleParams{
 		Queue: q.id, Revision: uint64(s.revision), Items: []store.SettleItem{item},
+		Acks: s.copies(""),
 	})
 	if err != nil {
 		return 0, fmt.Errorf("settle message %d of %s: %w", item.Seq, q.ref, err)

@@ -183,7 +183,7 @@ func (b *timed) take(ref engine.Ref) []string {
 		receipts = append(receipts, m.Receipt)
 	}
 	if len(receipts) > 0 {
-		if _, err := b.engine.Ack(b.Context(), ref, receipts); err != nil {
+		if _, err := b.engine.Ack(b.Context(), ref, receipts, ""); err != nil {
 			b.Fatal(err)
 		}
 	}

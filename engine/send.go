@@ -19,7 +19,7 @@ func (e *Engine) Send(ctx context.Context, ref Ref, req SendRequest) (SendAnswer
 	if n := len(req.Messages); n < 1 || n > MaxBatch {
 		return SendAnswer{}, invalid("messages", fmt.Sprintf("Give 1 to %d messages; these are %d.", MaxBatch, n))
 	}
-	if err := req.Key.validate(); err != nil {
+	if err := firstError(req.Key.validate(), validAsked(req.Acks)); err != nil {
 		return SendAnswer{}, err
 	}
 	q, s, err := e.lookup(ctx, ref)
@@ -51,6 +51,7 @@ func (e *Engine) Send(ctx context.Context, ref Ref, req SendRequest) (SendAnswer
 		p := store.SendParams{
 			Queue: q.id, Revision: uint64(s.revision), Entries: o.entries,
 			Whole: s.config.Limits.Overflow == OverflowBlock,
+			Acks:  s.copies(req.Acks),
 		}
 		if req.Key != nil {
 			p.Once = once(ref.Tenant, req, o.outcomes)

@@ -15,7 +15,9 @@ type settling struct {
 	// strict refuses leases that have ended. On FIFO queues that is always so.
 	strict bool
 	// anyone takes receipts of earlier deliveries, whoever has the message now. On FIFO queues it does nothing.
-	anyone  bool
+	anyone bool
+	// acks replace the queue's, unless empty.
+	acks    Acks
 	receipt func(i int) string
 	// refused is what the wire says about an item it could not read; nil if it reads all.
 	refused func(i int) *Error
@@ -37,6 +39,9 @@ func (e *Engine) settle(ctx context.Context, ref Ref, b settling) (settled, erro
 	if b.n < 1 || b.n > MaxBatch {
 		return settled{}, invalid("", fmt.Sprintf("Give 1 to %d receipts; these are %d.", MaxBatch, b.n))
 	}
+	if err := validAsked(b.acks); err != nil {
+		return settled{}, err
+	}
 	var d settled
 	err := e.follow(ctx, ref, func(q *queue, s *setup) error {
 		d = settled{queue: q, results: make([]ItemResult, b.n), index: make([]int, 0, b.n)}
@@ -46,6 +51,7 @@ func (e *Engine) settle(ctx context.Context, ref Ref, b settling) (settled, erro
 		}
 		res, err := e.store.Settle(ctx, store.SettleParams{
 			Queue: q.id, Revision: uint64(s.revision), Items: items, Strict: b.strict || s.config.FIFO,
+			Acks: s.copies(b.acks),
 		})
 		if err != nil {
 			return fmt.Errorf("%s in %s: %w", b.verb, ref, err)

@@ -82,7 +82,7 @@ func (e *Engine) nextTopic(ref Ref, was *topicRecord, cfg TopicConfig) (topicRec
 			r.config.Partitions = was.config.Partitions
 		}
 	}
-	if err := r.config.validate(); err != nil {
+	if err := firstError(r.config.validate(), e.validCopies(r.config.MinInsyncReplicas)); err != nil {
 		return topicRecord{}, err
 	}
 	if was != nil {

@@ -64,6 +64,9 @@ func decodeTopic(p store.Pair) (topicRecord, error) {
 		return topicRecord{}, fmt.Errorf("%w: catalog entry %q has version %d, this program knows %d",
 			store.ErrVersion, p.Key, s.Version, topicRecordVersion)
 	}
+	if s.Acks == acksOne {
+		s.Acks = AcksLeader
+	}
 	return topicRecord{
 		id:       store.LogID(s.ID),
 		revision: p.Revision,

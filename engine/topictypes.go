@@ -25,27 +25,19 @@ type TopicConfig struct {
 	RetentionBytes int64
 	// MaxRecordBytes bounds key, value and headers of one record, from 1 to [MaxMessageBytesLimit].
 	MaxRecordBytes int64
-	// Acks is how many copies a produce waits for. With one copy all choices mean that the records are durable.
+	// Acks is how many copies a produce waits for unless it says otherwise.
 	Acks Acks
-	// MinInsyncReplicas is the least number of copies that must take part; a store without replicas has one.
+	// MinInsyncReplicas is how many copies there must be, the leader's included, when a produce waits for all: from 1 to
+	// [MaxInsyncReplicas]; 1 on a store without replicas.
 	MinInsyncReplicas uint32
 }
-
-// Acks is how many copies of a record a produce waits for.
-type Acks string
-
-// The choices.
-const (
-	AcksAll Acks = "all"
-	AcksOne Acks = "1"
-)
 
 // DefaultTopicConfig is the configuration of a topic created with an empty request.
 func DefaultTopicConfig() TopicConfig {
 	return TopicConfig{
 		RetentionAge:      7 * 24 * time.Hour,
 		MaxRecordBytes:    1 << 20,
-		Acks:              AcksAll,
+		Acks:              AcksLeader,
 		MinInsyncReplicas: 1,
 	}
 }
@@ -96,6 +88,8 @@ type ProduceRequest struct {
 	ExpectedOffset *uint64
 	// Key makes the request repeatable; nil for none.
 	Key *IdempotencyKey
+	// Acks replaces the topic's, unless empty.
+	Acks Acks
 }
 
 // ProduceAnswer has the place of each record, in order.

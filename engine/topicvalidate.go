@@ -36,14 +36,11 @@ func (c *TopicConfig) validate() *Error {
 		return invalid("retention.bytes", "Give a number of bytes, or 0 for no bound.")
 	case c.MaxRecordBytes < 1 || c.MaxRecordBytes > MaxMessageBytesLimit:
 		return invalid("max_record_bytes", fmt.Sprintf("Give a number from 1 to %d.", MaxMessageBytesLimit))
-	case c.Acks != AcksAll && c.Acks != AcksOne:
-		return invalid("acks", `Give "all" or "1".`)
-	case c.MinInsyncReplicas < 1:
-		return invalid("min_insync_replicas", "Give 1.")
-	case c.MinInsyncReplicas > 1:
-		return invalid("min_insync_replicas", "This store keeps one copy of each record and cannot wait for more; give 1.")
 	}
-	return validDuration("retention.age", c.RetentionAge, minRetention, MaxDuration)
+	return firstError(
+		validAcks(c.Acks, c.MinInsyncReplicas),
+		validDuration("retention.age", c.RetentionAge, minRetention, MaxDuration),
+	)
 }
 
 // recordSize is what a record counts: key, value and headers, in bytes.

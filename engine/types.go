@@ -86,6 +86,11 @@ type QueueConfig struct {
 	// on other queues.
 	GroupLock GroupLock
 	Ack       AckMode
+	// Acks is how many copies sends, acks and other changes of messages wait for unless they say otherwise.
+	Acks Acks
+	// MinInsyncReplicas is how many copies there must be, the leader's included, when a change waits for all: from 1 to
+	// [MaxInsyncReplicas]; 1 on a store without replicas.
+	MinInsyncReplicas uint32
 	// History remembers messages for a while after they left the queue, without their content.
 	History bool
 	// Tags are free labels: at most 50, names up to 128 characters, values up to 256.
@@ -115,6 +120,9 @@ func DefaultConfig() QueueConfig {
 		Ageing:     time.Minute,
 		GroupLock:  GroupLockWhole,
 		Ack:        AckExplicit,
+		Acks:       AcksLeader,
+
+		MinInsyncReplicas: 1,
 	}
 }
 
@@ -294,6 +302,8 @@ type SendRequest struct {
 	Messages []Message
 	// Key makes the request repeatable; nil for none.
 	Key *IdempotencyKey
+	// Acks replaces the queue's, unless empty.
+	Acks Acks
 	// Waits, unless nil, is called before the send begins to wait for room.
 	Waits func()
 	// remember is how long Key is remembered; 0 means [IdempotencyWindow].

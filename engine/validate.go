@@ -79,6 +79,7 @@ func (c *QueueConfig) validate(ref Ref) *Error {
 		c.Limits.validate(),
 		c.validatePriorities(),
 		c.validateAck(),
+		validAcks(c.Acks, c.MinInsyncReplicas),
 		validTags(c.Tags),
 		validNotes(c.Notes),
 	)

@@ -86,7 +86,7 @@ func (b *bundle) one(q engine.Ref) engine.Delivery {
 
 func (b *bundle) ack(q engine.Ref, receipts ...string) {
 	b.Helper()
-	b.settled(b.engine.Ack(b.Context(), q, receipts))
+	b.settled(b.engine.Ack(b.Context(), q, receipts, ""))
 }
 
 // nack gives a delivery back after a delay, or as the retry policy says if it is negative.
@@ -96,12 +96,12 @@ func (b *bundle) nack(q engine.Ref, receipt string, delay time.Duration) {
 	if delay < 0 {
 		item.Delay = nil
 	}
-	b.settled(b.engine.Nack(b.Context(), q, []engine.NackItem{item}))
+	b.settled(b.engine.Nack(b.Context(), q, []engine.NackItem{item}, ""))
 }
 
 func (b *bundle) extend(q engine.Ref, receipt string, visibility time.Duration) {
 	b.Helper()
-	b.settled(b.engine.Extend(b.Context(), q, []engine.ExtendItem{{Receipt: receipt, Visibility: visibility}}))
+	b.settled(b.engine.Extend(b.Context(), q, []engine.ExtendItem{{Receipt: receipt, Visibility: visibility}}, ""))
 }
 
 func (b *bundle) settled(all []engine.ItemResult, err error) {
@@ -200,10 +200,10 @@ func wantEach(took time.Duration, bodies []string, waiters ...*waiter) {
 	}
 }
 
-// byAnswer gives waiters in the order in which they entered the line, or, over Redis, in which they were answered: there
-// one event may be announced more than once, and wake a younger waiter that is faster.
+// byAnswer gives waiters in the order in which they entered the line or, on a store that is [Echoing], in which they were
+// answered.
 func (b *bundle) byAnswer(all ...*waiter) []*waiter {
-	if b.engine.StoreInfo().Name != "redis" {
+	if !b.echoing {
 		return all
 	}
 	for _, w := range all {

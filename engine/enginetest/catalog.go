@@ -239,10 +239,10 @@ func eventsTellWhatHappened(b *bundle) {
 	d := b.one(ref)
 	b.extend(ref, d.Receipt, time.Hour)
 	b.nack(ref, d.Receipt, 0)
-	if _, err := b.engine.Ack(b.Context(), ref, []string{d.Receipt}); err != nil {
+	if _, err := b.engine.Ack(b.Context(), ref, []string{d.Receipt}, ""); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := b.engine.Extend(b.Context(), ref, []engine.ExtendItem{{Receipt: d.Receipt}}); err != nil {
+	if _, err := b.engine.Extend(b.Context(), ref, []engine.ExtendItem{{Receipt: d.Receipt}}, ""); err != nil {
 		b.Fatal(err)
 	}
 	if err := b.receive(ref, 1).Undo(b.Context()); err != nil {
@@ -320,7 +320,7 @@ func tenantsDoNotMix(b *bundle) {
 			if other == t {
 				continue
 			}
-			res, err := b.engine.Ack(b.Context(), engine.Ref{Tenant: other, Name: "q"}, []string{d.Receipt})
+			res, err := b.engine.Ack(b.Context(), engine.Ref{Tenant: other, Name: "q"}, []string{d.Receipt}, "")
 			if err != nil {
 				b.Fatal(err)
 			}

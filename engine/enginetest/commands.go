@@ -409,7 +409,7 @@ func (s *session) ack(c command) string {
 	if c.value("any") == "yes" {
 		return results(s.engine.AckAny(s.Context(), s.ref(c), receipts))
 	}
-	return results(s.engine.Ack(s.Context(), s.ref(c), receipts))
+	return results(s.engine.Ack(s.Context(), s.ref(c), receipts, ""))
 }
 
 // nack queue receipt… [delay=] [reason=] [dead=yes].
@@ -421,7 +421,7 @@ func (s *session) nack(c command) string {
 			Reason: c.value("reason"), Dead: c.value("dead") == "yes",
 		})
 	}
-	return results(s.engine.Nack(s.Context(), s.ref(c), items))
+	return results(s.engine.Nack(s.Context(), s.ref(c), items, ""))
 }
 
 // extend queue receipt… visibility=.
@@ -430,7 +430,7 @@ func (s *session) extend(c command) string {
 	for _, r := range c.words[1:] {
 		items = append(items, engine.ExtendItem{Receipt: s.receipt(r), Visibility: *s.duration(c, "visibility")})
 	}
-	return results(s.engine.Extend(s.Context(), s.ref(c), items))
+	return results(s.engine.Extend(s.Context(), s.ref(c), items, ""))
 }
 
 // hide queue receipt… visibility= [within=]: a change of visibility, within 12h of the receive unless it says otherwise.

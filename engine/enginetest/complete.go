@@ -244,7 +244,7 @@ func fifoKeepsTheOrderAmongManyReceivers(b *bundle) {
 						time.Sleep(2 * time.Second)
 					}
 					mu.Lock() // over the ack, too: the next message may be received as soon as it is done
-					results, err := b.engine.Ack(b.Context(), q, []string{d.Receipt})
+					results, err := b.engine.Ack(b.Context(), q, []string{d.Receipt}, "")
 					if err != nil {
 						mu.Unlock()
 						b.Errorf("ack: %v", err)
@@ -275,7 +275,7 @@ func fifoKeepsTheOrderAmongManyReceivers(b *bundle) {
 }
 
 func nack(b *bundle, q engine.Ref, receipt string) {
-	if _, err := b.engine.Nack(b.Context(), q, []engine.NackItem{{Receipt: receipt}}); err != nil {
+	if _, err := b.engine.Nack(b.Context(), q, []engine.NackItem{{Receipt: receipt}}, ""); err != nil {
 		b.Errorf("nack: %v", err)
 	}
 }

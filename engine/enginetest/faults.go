@@ -177,7 +177,7 @@ func (b *bundle) reject(q engine.Ref, n int) {
 	for _, d := range b.receive(q, n).Messages {
 		items = append(items, engine.NackItem{Receipt: d.Receipt, Dead: true})
 	}
-	b.settled(b.engine.Nack(b.Context(), q, items))
+	b.settled(b.engine.Nack(b.Context(), q, items, ""))
 }
 
 func ackedDeadLettersDoNotReturn(b *bundle) {

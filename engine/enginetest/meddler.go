@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 
 	"github.com/dabba-mq/dabba/store"
@@ -26,6 +27,12 @@ type meddler struct {
 	beforeLookup hook
 	afterLookup  hook
 	afterGroups  hook
+	afterSend    hook
+
+	// replicated has the store pass for one with replicas: copies that are asked for are noted in asked, not waited for.
+	replicated atomic.Bool
+	mu         sync.Mutex
+	asked      []store.Acks
 }
 
 var _ store.Store = (*meddler)(nil)
@@ -58,13 +65,51 @@ func (m *meddler) Send(ctx context.Context, p store.SendParams) (store.SendResul
 	if err := m.beforeSend.call(); err != nil {
 		return store.SendResult{}, err
 	}
-	return m.Store.Send(ctx, p)
+	p.Acks = m.copied(p.Acks)
+	res, err := m.Store.Send(ctx, p)
+	if hooked := m.afterSend.call(); hooked != nil {
+		return store.SendResult{}, hooked
+	}
+	return res, err
+}
+
+func (m *meddler) Append(ctx context.Context, p store.AppendParams) (store.AppendResult, error) {
+	p.Acks = m.copied(p.Acks)
+	return m.Store.Append(ctx, p)
+}
+
+func (m *meddler) Info() store.Info {
+	i := m.Store.Info()
+	i.Replicated = i.Replicated || m.replicated.Load()
+	return i
+}
+
+// copied notes what was asked for and says what to ask of the real store.
+func (m *meddler) copied(a store.Acks) store.Acks {
+	if !m.replicated.Load() {
+		return a
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked = append(m.asked, a)
+	return store.Acks{}
+}
+
+// lastAsked is what the last call asked for.
+func (m *meddler) lastAsked() store.Acks {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.asked) == 0 {
+		return store.Acks{Min: -1}
+	}
+	return m.asked[len(m.asked)-1]
 }
 
 func (m *meddler) Settle(ctx context.Context, p store.SettleParams) (store.SettleResult, error) {
 	if err := m.beforeSettle.call(); err != nil {
 		return store.SettleResult{}, err
 	}
+	p.Acks = m.copied(p.Acks)
 	return m.Store.Settle(ctx, p)
 }
 

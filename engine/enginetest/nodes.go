@@ -565,7 +565,7 @@ func deleteLosesNoMessageOfTheOtherNode(c *cluster) {
 func (n *node) ackUntilDone(ref engine.Ref, receipt string) {
 	n.Helper()
 	for {
-		all, err := n.engine.Ack(n.Context(), ref, []string{receipt})
+		all, err := n.engine.Ack(n.Context(), ref, []string{receipt}, "")
 		if err != nil && engine.ErrorOf(err).Code == engine.CodeUnavailable {
 			continue
 		}

@@ -36,7 +36,7 @@ func TestRedis(t *testing.T) {
 			}
 		}
 	}
-	enginetest.Run(t, newStore)
+	enginetest.Run(t, newStore, enginetest.Echoing)
 	t.Run("nodes", func(t *testing.T) {
 		t.Parallel()
 		enginetest.RunNodes(t, newStore)

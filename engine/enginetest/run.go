@@ -3,6 +3,7 @@ package enginetest
 import (
 	"context"
 	"crypto/rand"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -19,8 +20,15 @@ type OpenStore func() (s store.Store, release func())
 // NewStore makes an OpenStore over empty data. It is called inside a synctest bubble; now is the clock to use.
 type NewStore func(t *testing.T, now func() time.Time) OpenStore
 
+// Trait is something that a kind of store does and others do not.
+type Trait uint8
+
+// Echoing: the store may announce one event more than once, for it tells all nodes, and so also the one that it has told
+// already. So there may be more waiters woken than there are messages, and a younger one may be faster.
+const Echoing Trait = 1
+
 // Run runs all transcripts and all tests against a kind of store.
-func Run(t *testing.T, newStore NewStore) {
+func Run(t *testing.T, newStore NewStore, traits ...Trait) {
 	t.Helper()
 	t.Run("transcripts", func(t *testing.T) {
 		t.Parallel()
@@ -29,7 +37,11 @@ func Run(t *testing.T, newStore NewStore) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { test(setup(t, newStore)) })
+			synctest.Test(t, func(t *testing.T) {
+				b := setup(t, newStore)
+				b.echoing = slices.Contains(traits, Echoing)
+				test(b)
+			})
 		})
 	}
 }
@@ -142,6 +154,9 @@ var tests = map[string]func(*bundle){
 	"OnReceiveFollowsAChange":                    onReceiveFollowsAChange,
 	"OnReceiveDeliversNothingItCouldNotAck":      onReceiveDeliversNothingItCouldNotAck,
 	"OnReceiveHangUpJustAfterClaimTakesNothing":  onReceiveHangUpJustAfterClaimTakesNothing,
+	"CopiesAreAskedFor":                          copiesAreAskedFor,
+	"CopiesThereCannotBeAreRefused":              copiesThereCannotBeAreRefused,
+	"ARepeatWaitsForCopiesAgain":                 aRepeatWaitsForCopiesAgain,
 	"FIFOKeepsTheOrderAmongManyReceivers":        fifoKeepsTheOrderAmongManyReceivers,
 }
 
@@ -154,6 +169,8 @@ type bundle struct {
 	release func()
 	// events are told to the engine that starts next.
 	events engine.Events
+	// echoing is the trait.
+	echoing bool
 	// ahead is how far the clock of store and engine was put forward, in nanoseconds.
 	ahead atomic.Int64
 }

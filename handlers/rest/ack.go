@@ -16,6 +16,7 @@ import (
 // @Accept json
 // @Produce json
 // @Param q path string true "Queue name"
+// @Param acks query string false "leader or all: how many copies there must be before the answer; by default what the queue says" Enums(leader, all)
 // @Param request body AckRequest true "The receipts"
 // @Success 200 {object} Results
 // @Failure 400,401,403,404,413,415,503,507,default {object} problem.Document
@@ -27,7 +28,7 @@ func (a *API) Ack(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var req AckRequest
-	if err := a.decode(w, r, &req); err != nil {
+	if err := a.decode(w, r, &req, acksParameter); err != nil {
 		return err
 	}
 	if req.Receipts == nil {
@@ -36,7 +37,7 @@ func (a *API) Ack(w http.ResponseWriter, r *http.Request) error {
 	if err := notNone("receipts", len(req.Receipts)); err != nil {
 		return err
 	}
-	results, err := a.engine.Ack(r.Context(), ref, req.Receipts)
+	results, err := a.engine.Ack(r.Context(), ref, req.Receipts, askedAcks(r))
 	if err != nil {
 		return err
 	}

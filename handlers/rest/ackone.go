@@ -13,6 +13,7 @@ import (
 // @Produce json
 // @Param q path string true "Queue name"
 // @Param receipt path string true "The receipt of its last delivery"
+// @Param acks query string false "leader or all: how many copies there must be before the answer; by default what the queue says" Enums(leader, all)
 // @Success 204 "Removed, or gone already"
 // @Failure 400,401,403,404,409,503,507,default {object} problem.Document
 // @Security bearer
@@ -22,10 +23,10 @@ func (a *API) AckOne(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := query(r); err != nil {
+	if _, err := query(r, acksParameter); err != nil {
 		return err
 	}
-	results, err := a.engine.Ack(r.Context(), ref, []string{pathValue(r, "receipt")})
+	results, err := a.engine.Ack(r.Context(), ref, []string{pathValue(r, "receipt")}, askedAcks(r))
 	if err != nil {
 		return err
 	}

@@ -41,6 +41,12 @@ type QueueConfig struct {
 	GroupLock engine.GroupLock `json:"group_lock" swaggertype:"string" enums:"whole,tail" example:"whole"`
 	// explicit: a message is done when it is acked (at least once); on_receive: when it is received (at most once).
 	Ack engine.AckMode `json:"ack" swaggertype:"string" enums:"explicit,on_receive" example:"explicit"`
+	// How many copies of a change sends, acks, nacks and extends wait for unless they say otherwise. leader: that of the
+	// server that leads; all: one on each replica that keeps up. On a store without replicas both mean that it is durable.
+	Acks engine.Acks `json:"acks" swaggertype:"string" enums:"leader,all" example:"leader"`
+	// How many copies there must be with all, the leader's included; with fewer the outcome is unknown. A store without
+	// replicas has one.
+	MinInsyncReplicas uint32 `json:"min_insync_replicas" example:"1"`
 	// Remembers the timelines of the last 1000 messages that left the queue.
 	History bool `json:"history"`
 	// Free labels.
@@ -141,8 +147,12 @@ func configOf(c engine.QueueConfig) QueueConfig {
 		Fair:       c.Fair,
 		GroupLock:  c.GroupLock,
 		Ack:        c.Ack,
-		History:    c.History,
-		Tags:       maps.Clone(c.Tags),
+		Acks:       c.Acks,
+
+		MinInsyncReplicas: c.MinInsyncReplicas,
+
+		History: c.History,
+		Tags:    maps.Clone(c.Tags),
 	}
 }
 
@@ -186,8 +196,12 @@ func (c QueueConfig) engine() engine.QueueConfig {
 		Fair:       c.Fair,
 		GroupLock:  c.GroupLock,
 		Ack:        c.Ack,
-		History:    c.History,
-		Tags:       c.Tags,
+		Acks:       c.Acks,
+
+		MinInsyncReplicas: c.MinInsyncReplicas,
+
+		History: c.History,
+		Tags:    c.Tags,
 	}
 }
 

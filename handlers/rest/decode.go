@@ -18,10 +18,10 @@ import (
 
 var strict = json.JoinOptions(json.RejectUnknownMembers(true), bounded)
 
-// decode reads a request that is a JSON object and takes no query parameters. Nothing in v shares memory with the
-// body.
-func (a *API) decode(w http.ResponseWriter, r *http.Request, v any) error {
-	if _, err := query(r); err != nil {
+// decode reads a request that is a JSON object and takes no query parameters but those known. Nothing in v shares memory
+// with the body.
+func (a *API) decode(w http.ResponseWriter, r *http.Request, v any, known ...string) error {
+	if _, err := query(r, known...); err != nil {
 		return err
 	}
 	body, err := a.exchange.Read(w, r, exchange.Usual)

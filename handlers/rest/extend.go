@@ -17,6 +17,7 @@ import (
 // @Accept json
 // @Produce json
 // @Param q path string true "Queue name"
+// @Param acks query string false "leader or all: how many copies there must be before the answer; by default what the queue says" Enums(leader, all)
 // @Param request body ExtendRequest true "The deliveries"
 // @Success 200 {object} Results
 // @Failure 400,401,403,404,413,415,503,507,default {object} problem.Document
@@ -28,14 +29,14 @@ func (a *API) Extend(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var req ExtendRequest
-	if err := a.decode(w, r, &req); err != nil {
+	if err := a.decode(w, r, &req, acksParameter); err != nil {
 		return err
 	}
 	items, err := req.engine()
 	if err != nil {
 		return err
 	}
-	results, err := a.engine.Extend(r.Context(), ref, items)
+	results, err := a.engine.Extend(r.Context(), ref, items, askedAcks(r))
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ import (
 // @Param key query string false "For a raw body: the record's key"
 // @Param partition query int false "For a raw body: the record's partition"
 // @Param expected_offset query int false "For a raw body: the offset that the record must get"
+// @Param acks query string false "leader or all: how many copies there must be before the answer; by default what the topic says" Enums(leader, all)
 // @Param records body ProduceRequest true "The records"
 // @Success 200 {object} ProduceAnswer
 // @Failure 400,401,403,404,409,413,415,422,503,507,default {object} problem.Document
@@ -60,6 +61,7 @@ func (a *API) Produce(w http.ResponseWriter, r *http.Request) error {
 			req.Records[i].TraceParent = trace
 		}
 	}
+	req.Acks = askedAcks(r)
 	done, err := a.engine.Produce(r.Context(), ref, req)
 	if err != nil {
 		return err
@@ -81,7 +83,7 @@ func (a *API) produceLimit(ref engine.Ref) exchange.Limit {
 
 // readRecords reads what the body describes.
 func readRecords(r *http.Request, body []byte, into *engine.ProduceRequest) error {
-	if _, err := query(r); err != nil {
+	if _, err := query(r, acksParameter); err != nil {
 		return err
 	}
 	var req ProduceRequest
@@ -121,7 +123,7 @@ func (n *NewRecord) engine(at string) (engine.Record, error) {
 
 // rawRecord makes the request body, as it is, the value of one record. It shares memory with the body.
 func rawRecord(r *http.Request, body []byte, into *engine.ProduceRequest) error {
-	params, err := query(r, "key", "partition", "expected_offset")
+	params, err := query(r, "key", "partition", "expected_offset", acksParameter)
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,7 @@ import (
 // @Param dedup_id query string false "For a raw body: the deduplication id"
 // @Param priority query int false "For a raw body: from 0 to 9, which comes first"
 // @Param ttl query string false "For a raw body: how long from now the message may be delivered"
+// @Param acks query string false "leader or all: how many copies there must be before the answer; by default what the queue says" Enums(leader, all)
 // @Param Dabba-Group header string false "The same as group"
 // @Param Dabba-Dedup-Id header string false "The same as dedup_id"
 // @Param Dabba-Priority header int false "The same as priority"
@@ -73,7 +74,7 @@ func (a *API) Send(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	sent, err := a.engine.Send(r.Context(), ref, engine.SendRequest{
-		Messages: messages, Key: key,
+		Messages: messages, Key: key, Acks: askedAcks(r),
 		// The deadline under which the request was read would end a longer wait.
 		Waits: func() { exchange.UnhurriedRead(w) },
 	})
@@ -116,7 +117,7 @@ func isJSON(r *http.Request) bool {
 // readMessages reads what the body describes. The messages share memory with it.
 func readMessages(r *http.Request, body []byte) (messages []engine.Message, many bool, err error) {
 	if r.URL.RawQuery != "" {
-		if _, err := query(r); err != nil {
+		if _, err := query(r, acksParameter); err != nil {
 			return nil, false, err
 		}
 	}

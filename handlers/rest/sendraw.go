@@ -51,7 +51,7 @@ func rawMessage(r *http.Request, body []byte) ([]engine.Message, error) {
 func rawSettings(r *http.Request) (parameters, error) {
 	names := [...]string{"delay", "deliver_at", "group", "dedup_id", "priority", "ttl"}
 	headers := [len(names)]string{"Dabba-Delay", "Dabba-Deliver-At", "Dabba-Group", "Dabba-Dedup-Id", "Dabba-Priority", "Dabba-Ttl"}
-	params, err := query(r, names[:]...)
+	params, err := query(r, append(names[:], acksParameter)...)
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func TestTopicIsCreatedReplacedAndDeleted(t *testing.T) {
 	want := rest.Topic{
 		Name: "t",
 		Config: rest.TopicConfig{
-			Partitions: 3, Retention: rest.TopicRetention{Age: rest.Duration(48 * time.Hour)}, MaxRecordBytes: 1 << 20, Acks: "all", MinInsyncReplicas: 1,
+			Partitions: 3, Retention: rest.TopicRetention{Age: rest.Duration(48 * time.Hour)}, MaxRecordBytes: 1 << 20, Acks: "leader", MinInsyncReplicas: 1,
 		},
 		Partitions: []rest.Partition{{Partition: 0}, {Partition: 1}, {Partition: 2}},
 	}
@@ -105,10 +105,12 @@ func TestTopicConfigurationIsChecked(t *testing.T) {
 	srv := handlerstest.Start(t)
 	for body, field := range map[string]string{
 		`{"partitions":0,"acks":"none"}`:  "acks",
+		`{"acks":"1"}`:                    "acks",
 		`{"partitions":1025}`:             "partitions",
 		`{"partitions":-1}`:               "partitions",
 		`{"min_insync_replicas":2}`:       "min_insync_replicas",
 		`{"min_insync_replicas":0}`:       "min_insync_replicas",
+		`{"min_insync_replicas":33}`:      "min_insync_replicas",
 		`{"retention":{"age":"0s"}}`:      "retention.age",
 		`{"retention":{"bytes":-1}}`:      "retention.bytes",
 		`{"max_record_bytes":0}`:          "max_record_bytes",
@@ -121,7 +123,7 @@ func TestTopicConfigurationIsChecked(t *testing.T) {
 	srv.Put("/v1/topics/t", `{"fifo":true}`).Refused(http.StatusBadRequest, "unknown_field", "fifo")
 	srv.Put("/v1/topics/a.fifo", "").Refused(http.StatusBadRequest, "invalid_request", "name")
 	srv.Put("/v1/topics/"+strings.Repeat("x", 81), "").Refused(http.StatusBadRequest, "invalid_request", "name")
-	srv.Put("/v1/topics/t", `{"compaction":{"enabled":false},"acks":"1","min_insync_replicas":1,"retention":null}`).Want(http.StatusCreated)
+	srv.Put("/v1/topics/t", `{"compaction":{"enabled":false},"acks":"all","min_insync_replicas":1,"retention":null}`).Want(http.StatusCreated)
 }
 
 func TestTopicsAreListedInPages(t *testing.T) {

@@ -17,9 +17,11 @@ type TopicConfig struct {
 	Compaction TopicCompaction `json:"compaction"`
 	// The most that key, value and headers of one record may have, in bytes; up to 64 MiB.
 	MaxRecordBytes int64 `json:"max_record_bytes" example:"1048576"`
-	// How many copies a produce waits for: with one copy both choices mean that the records are durable.
-	Acks engine.Acks `json:"acks" swaggertype:"string" enums:"all,1" example:"all"`
-	// The least number of copies that must take part; a store without replicas has one.
+	// How many copies a produce waits for unless it says otherwise. leader: that of the server that leads; all: one on each
+	// replica that keeps up. On a store without replicas both mean that the records are durable.
+	Acks engine.Acks `json:"acks" swaggertype:"string" enums:"leader,all" example:"leader"`
+	// How many copies there must be with all, the leader's included; with fewer the outcome is unknown. A store without
+	// replicas has one.
 	MinInsyncReplicas uint32 `json:"min_insync_replicas" example:"1"`
 }
 
