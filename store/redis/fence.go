@@ -79,9 +79,15 @@ func (v *server) fence(ctx context.Context, c redis.Cmdable, here identity) erro
 	for tag := range all {
 		all[tag] = tag
 	}
+	// If this process knows of another one before, then somebody must have entered this one since.
+	more := int64(0)
+	if v.identity.Load() != nil {
+		more = 1
+	}
 	cmds, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, tag := range all {
-			p.EvalSha(ctx, fenceScript.sum, []string{v.store.fenceKey(tag)}, here.run, here.past)
+			least := v.store.bumps[tag].Load() + more
+			p.EvalSha(ctx, fenceScript.sum, []string{v.store.fenceKey(tag)}, here.run, here.past, least, "")
 		}
 		return nil
 	})
@@ -146,6 +152,11 @@ func (v *server) know(ctx context.Context, tag int) error {
 	if v.bumps[tag].Load() != unknownBump {
 		return nil
 	}
+	v.knowing.Lock()
+	defer v.knowing.Unlock()
+	if v.bumps[tag].Load() != unknownBump {
+		return nil
+	}
 	here := v.identity.Load()
 	if here == nil { // its connections, if any, are from when it was a replica
 		v.pulse.hangUp()
@@ -159,7 +170,7 @@ func (v *server) know(ctx context.Context, tag int) error {
 			return nil
 		}
 	}
-	got, err := v.client.Eval(ctx, fenceScript.text, []string{v.store.fenceKey(tag)}, here.run, here.past, "moved").Slice()
+	got, err := v.client.Eval(ctx, fenceScript.text, []string{v.store.fenceKey(tag)}, here.run, here.past, 0, "moved").Slice()
 	if err != nil {
 		return err
 	}

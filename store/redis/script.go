@@ -5,7 +5,9 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"net"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -155,11 +157,13 @@ func (s *Store) run(ctx context.Context, sc *script, keys []string, acks store.A
 			if named != nil {
 				continue
 			}
-		case errors.Is(err, errAnother) && (c == nil || !c.written.Load()):
-			continue
+		case (errors.Is(err, errAnother) || errors.Is(err, net.ErrClosed)) && (c == nil || !c.written.Load()):
+			continue // over a new connection
 		case redis.HasErrorPrefix(err, "TRYAGAIN"):
 		default:
-			s.topology.failed()
+			if unserved(err) {
+				s.topology.failed()
+			}
 			return c, err
 		}
 		named = nil
@@ -169,6 +173,16 @@ func (s *Store) run(ctx context.Context, sc *script, keys []string, acks store.A
 		case <-time.After(time.Duration(try) * redirectAfter):
 		}
 	}
+}
+
+// unserved says that a server does not take calls, rather than that it refuses one.
+func unserved(err error) bool {
+	answer := redis.Error(nil)
+	if !errors.As(err, &answer) {
+		return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+	}
+	word, _, _ := strings.Cut(answer.Error(), " ")
+	return slices.Contains([]string{"CLUSTERDOWN", "READONLY", "MASTERDOWN", "LOADING"}, word)
 }
 
 // runOn runs a script by its sum, or by its text if the server does not know it.

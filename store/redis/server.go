@@ -53,6 +53,7 @@ type server struct {
 
 	meeting  sync.Mutex // held while a connection finds out where it leads to
 	expected atomic.Pointer[identity]
+	knowing  sync.Mutex // held while a call finds out what a tag's bump is
 }
 
 // promise is what an acknowledgement survives on a server, and how that compares: less is worse.
@@ -84,6 +85,7 @@ func (v *server) attend() {
 		client := v.asking()
 		defer client.Close() //nolint:errcheck // nothing is sent over it
 		v.watch(v.store.life, client)
+		v.forget()
 		v.watching.Store(false)
 	})
 }
@@ -122,8 +124,25 @@ func (v *server) watch(ctx context.Context, client *redis.Client) {
 func (v *server) look(facts map[string]string) {
 	v.replicas.Store(keepingUp(facts))
 	here, have := identityOf(facts), v.identity.Load()
-	if have != nil && facts["role"] == "master" && !have.same(here) && v.expected.CompareAndSwap(nil, &here) {
+	switch {
+	case have == nil:
+	case facts["role"] != "master":
+		v.forget()
+		v.pulse.hangUp()
+	case !have.same(here) && v.expected.CompareAndSwap(nil, &here):
 		v.pulse.hangUp() // the next connection finds out
+	}
+}
+
+// forget lets the next call find out anew which process it goes to: the server takes no calls, or it is not known whether
+// it always did.
+func (v *server) forget() {
+	if v.store.endpoint.kind != cluster {
+		return // the next connection finds out
+	}
+	v.identity.Store(nil)
+	for i := range v.bumps {
+		v.bumps[i].Store(unknownBump)
 	}
 }
 
@@ -158,6 +177,7 @@ func (v *server) meet(ctx context.Context, c *redis.Conn) error {
 		return nil
 	}
 	if facts["role"] != "master" {
+		v.forget()
 		if v.store.endpoint.kind == cluster {
 			return nil // it is asked for the cluster's layout only
 		}
