@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -163,7 +164,7 @@ func up(members []*Server) []*Server {
 	return left
 }
 
-// inSync says what is missing until a master and its replicas have the same and are linked.
+// inSync says what is missing until replicas are linked to their master and have all that it had when it was asked.
 func inSync(master *Server, replicas []*Server) error {
 	const linked = "state=online"
 	m, err := master.info("replication")
@@ -179,6 +180,7 @@ func inSync(master *Server, replicas []*Server) error {
 	if m["role"] != "master" || online != len(replicas) {
 		return fmt.Errorf("%s is %s and has %d replicas online, want a master with %d", master.Name, m["role"], online, len(replicas))
 	}
+	had, _ := strconv.ParseInt(m["master_repl_offset"], 10, 64)
 	for _, s := range replicas {
 		r, err := s.info("replication")
 		if err != nil {
@@ -187,6 +189,9 @@ func inSync(master *Server, replicas []*Server) error {
 		if r["role"] != "slave" || r["master_link_status"] != "up" || r["master_replid"] != m["master_replid"] {
 			return fmt.Errorf("%s is %s of replication %s with its link %s, want a replica of %s",
 				s.Name, r["role"], r["master_replid"], r["master_link_status"], m["master_replid"])
+		}
+		if has, err := strconv.ParseInt(r["slave_repl_offset"], 10, 64); err != nil || has < had {
+			return fmt.Errorf("%s has come to %s of %s, %d", s.Name, r["slave_repl_offset"], master.Name, had)
 		}
 	}
 	return nil

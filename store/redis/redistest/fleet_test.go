@@ -214,6 +214,20 @@ func TestClusterParted(t *testing.T) {
 	if got := read(t, master, "k"); got != "v" {
 		t.Errorf("after all the value is %q, want v", got)
 	}
+	// What is on its way to a replica when its master dies is lost with the connection.
+	n.Between([]string{master.Name}, []string{old.Name})
+	if n := put(t, master, "k", "late"); n != 0 {
+		t.Errorf("a write is on %d replicas that do not reach the master, want 0", n)
+	}
+	if c.MasterOf(t, "k") != master {
+		t.Error("a master was replaced that only its replica does not reach")
+	}
+	master.Kill()
+	n.Sever()
+	master = c.AwaitFailover(t, "k", master)
+	if got := read(t, master, "k"); got != "v" {
+		t.Errorf("the replica has %q, want v", got)
+	}
 }
 
 func TestProxy(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -23,7 +24,7 @@ type Net struct {
 	pids    map[string]int // of processes, by name
 	proxies []*Proxy
 	links   map[*link]bool
-	apart   map[string]bool // those on the smaller side; nil while the network is whole
+	parted  func(a, b string) bool // says who does not reach whom; nil while the network is whole
 }
 
 // NewNet makes a network for fleets of one test; it ends with it.
@@ -47,22 +48,37 @@ func (n *Net) Join(name string, pid int) {
 }
 
 // Isolate leaves these members and processes a network of their own: they reach only each other, and nobody else reaches
-// them. It takes the place of what was parted before.
+// them. It takes the place of what was parted before, as Between does.
 func (n *Net) Isolate(names ...string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.apart = make(map[string]bool)
-	for _, name := range names {
-		n.apart[name] = true
-	}
-	n.apply()
+	n.part(func(a, b string) bool { return slices.Contains(names, a) != slices.Contains(names, b) })
 }
 
-// Heal makes the network whole again.
-func (n *Net) Heal() {
+// Between parts some from others; both reach everybody else.
+func (n *Net) Between(some, others []string) {
+	n.part(func(a, b string) bool {
+		return slices.Contains(some, a) && slices.Contains(others, b) || slices.Contains(some, b) && slices.Contains(others, a)
+	})
+}
+
+// Heal makes the network whole again: what was kept back arrives.
+func (n *Net) Heal() { n.part(nil) }
+
+// Sever makes the network whole again, but ends the connections of which something is kept back: that never arrives.
+func (n *Net) Sever() {
+	n.mu.Lock()
+	for l := range n.links {
+		if n.across(l) {
+			l.close()
+		}
+	}
+	n.mu.Unlock()
+	n.Heal()
+}
+
+func (n *Net) part(parted func(a, b string) bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.apart = nil
+	n.parted = parted
 	n.apply()
 }
 
@@ -82,7 +98,7 @@ func (n *Net) add(l *link) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.links[l] = true
-	if n.apart != nil {
+	if n.parted != nil {
 		n.attribute(map[*link]bool{l: true})
 		n.hold(l)
 	}
@@ -96,7 +112,7 @@ func (n *Net) remove(l *link) {
 
 // apply holds up what is between the two sides, and lets through all else; mu is held.
 func (n *Net) apply() {
-	if n.apart != nil {
+	if n.parted != nil {
 		n.attribute(n.links)
 	}
 	for l := range n.links {
@@ -105,10 +121,15 @@ func (n *Net) apply() {
 }
 
 func (n *Net) hold(l *link) {
-	across := n.apart != nil && l.from != "" && n.apart[l.from] != n.apart[l.proxy.to]
+	across := n.across(l)
 	for _, g := range l.gates {
 		g.set(!across)
 	}
+}
+
+// across says that a connection is between two who are parted.
+func (n *Net) across(l *link) bool {
+	return n.parted != nil && l.from != "" && n.parted(l.from, l.proxy.to)
 }
 
 // attribute finds out who made connections of which that is not known yet; mu is held.
