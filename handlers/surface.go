@@ -71,6 +71,7 @@ func newSurface(c Config) *surface {
 		Exchange:  x,
 		Readiness: c.Readiness,
 		Version:   c.Version,
+		Failovers: failoversOf(c.Metrics),
 		Now:       time.Now,
 		Advance:   c.Advance,
 	}
@@ -96,6 +97,21 @@ func newSurface(c Config) *surface {
 	observer := middleware.Observer{Log: c.Log, IDs: middleware.NewIDs(rand.Reader), Now: time.Now}
 	s.Handler = observer.Wrap(s.router)
 	return s
+}
+
+// failoversOf shows what was counted of the store's failovers.
+func failoversOf(m *metrics.Metrics) func() *rest.Failovers {
+	return func() *rest.Failovers {
+		f, can := m.Failovers()
+		if !can {
+			return nil
+		}
+		shown := rest.Failovers{Count: f.Count, LastAt: rest.Time(f.LastAt), Partial: f.Partial, Lost: rest.Lost{
+			Send: f.Lost.Sends, Receive: f.Lost.Receives, Settle: f.Lost.Settles,
+			Append: f.Lost.Appends, Catalog: f.Lost.Catalog, Other: f.Lost.Others,
+		}}
+		return &shown
+	}
 }
 
 // Routes are those of [New], for looking at, not for serving.

@@ -16,12 +16,13 @@ import (
 
 // Metrics is one registry with everything in it. All methods are safe for concurrent use.
 type Metrics struct {
-	registry *prometheus.Registry
-	requests *prometheus.CounterVec
-	fsync    prometheus.Histogram
-	waiting  atomic.Int64
-	states   queueStates
-	topics   topicCounters
+	registry  *prometheus.Registry
+	requests  *prometheus.CounterVec
+	fsync     prometheus.Histogram
+	waiting   atomic.Int64
+	states    queueStates
+	topics    topicCounters
+	failovers failovers
 
 	mu     sync.RWMutex
 	queues map[engine.Ref]*counters
@@ -54,6 +55,7 @@ func New() *Metrics {
 		(*queueCounters)(m),
 		&m.states,
 		&m.topics,
+		&m.failovers,
 	)
 	return m
 }

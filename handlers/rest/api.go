@@ -13,7 +13,7 @@ import (
 	"github.com/dabba-mq/dabba/handlers/exchange"
 )
 
-// Config is what the API needs. All of it is required but Principal.
+// Config is what the API needs. All of it is required but Principal and Failovers.
 type Config struct {
 	Engine *engine.Engine
 	Log    *slog.Logger
@@ -23,6 +23,8 @@ type Config struct {
 	Readiness *Readiness
 	// Version is shown by info.
 	Version string
+	// Failovers are shown by info; nil, or a function that returns nil, for a store that cannot fail over.
+	Failovers func() *Failovers
 	// Now is the clock of deadlines.
 	Now func() time.Time
 	// Advance moves the clock of a development server and says what it shows then; nil on all others.
@@ -38,6 +40,7 @@ type API struct {
 	exchange  *exchange.Exchange
 	readiness *Readiness
 	version   string
+	failovers func() *Failovers
 	now       func() time.Time
 	advance   func(time.Duration) time.Time
 	principal func(*http.Request) auth.Principal
@@ -55,6 +58,7 @@ func New(c Config) *API {
 		exchange:  c.Exchange,
 		readiness: c.Readiness,
 		version:   c.Version,
+		failovers: c.Failovers,
 		now:       c.Now,
 		advance:   c.Advance,
 		principal: c.Principal,

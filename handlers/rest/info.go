@@ -27,7 +27,12 @@ var features = []string{
 // @Router /v1/info [get]
 func (a *API) Info(w http.ResponseWriter, _ *http.Request) error {
 	s := a.engine.StoreInfo()
+	var failovers *Failovers
+	if a.failovers != nil {
+		failovers = a.failovers()
+	}
 	return reply(w, http.StatusOK, Info{
+		Failovers: failovers,
 		Version:  a.version,
 		Store:    s.Name,
 		Promise:  s.Promise,

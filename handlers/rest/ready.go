@@ -24,7 +24,7 @@ func (s *Readiness) Stop() { s.stopping.Store(true) }
 // @ID ready
 // @Tags server
 // @Produce json
-// @Success 200 {object} Status
+// @Success 200 {object} Ready
 // @Failure 503 {object} problem.Document
 // @Router /readyz [get]
 func (a *API) Ready(w http.ResponseWriter, r *http.Request) error {
@@ -41,5 +41,6 @@ func (a *API) Ready(w http.ResponseWriter, r *http.Request) error {
 	if err := a.engine.Ping(ctx); err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, Status{Status: "ready"})
+	s := a.engine.StoreInfo()
+	return reply(w, http.StatusOK, Ready{Status: "ready", Store: s.Name, Promise: s.Promise})
 }

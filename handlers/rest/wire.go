@@ -233,6 +233,43 @@ type Info struct {
 	Durable  bool     `json:"durable" validate:"required"`
 	Features []string `json:"features" validate:"required"`
 	Limits   Limits   `json:"limits" validate:"required"`
+	// What this server has noticed of failovers of its store since it started; absent if the store cannot fail over.
+	Failovers *Failovers `json:"failovers,omitzero"`
+}
+
+// Failovers are the times that another process took a store server's place, and what was lost by that.
+type Failovers struct {
+	Count int `json:"count" validate:"required" example:"1"`
+	// The last one; absent when there was none.
+	LastAt Time `json:"last_at,omitzero" swaggertype:"string" format:"date-time"`
+	Lost   Lost       `json:"lost" validate:"required"`
+	// More may be lost than was counted.
+	Partial bool `json:"partial,omitzero"`
+}
+
+// Lost counts acknowledged changes that are lost.
+type Lost struct {
+	// Messages sent.
+	Send int `json:"send" validate:"required" example:"3"`
+	// Deliveries: the messages are delivered again.
+	Receive int `json:"receive" validate:"required" example:"1"`
+	// Acks, nacks and extends: what was acked is delivered again.
+	Settle int `json:"settle" validate:"required" example:"2"`
+	// Records.
+	Append int `json:"append" validate:"required" example:"0"`
+	// Changes of queues, topics, schedules, tasks and committed offsets.
+	Catalog int `json:"catalog" validate:"required" example:"0"`
+	// Changes of which another server was told, which counts them too, or one that is no more.
+	Other int `json:"other" validate:"required" example:"0"`
+}
+
+// Ready says that the server can serve, and what it promises at the moment.
+type Ready struct {
+	Status string `json:"status" validate:"required" example:"ready"`
+	// The kind of store.
+	Store string `json:"store" validate:"required" example:"redis"`
+	// What an acknowledgement survives.
+	Promise string `json:"promise" validate:"required"`
 }
 
 // Limits hold for every queue.
