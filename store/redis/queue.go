@@ -34,15 +34,17 @@ const (
 	done  = 1
 	// unfinished: a change of settings has left something to do.
 	unfinished = 2
+	// sharded: the queue has shards, of which the caller does not know.
+	sharded = 3
 )
 
 var queueWork = newRepeatable("queue_work")
 
 // queue runs a script of a queue until it has carried the call out: each try does a bounded part of what time has made due.
 // What it returns begins after the status.
-func (s *Store) queue(ctx context.Context, sc *script, c queueCall, args ...any) (*reply, int64, error) {
-	keys := append(s.keys('q', uint64(c.id), queueKeys...), s.news(uint64(c.id)))
-	args = append([]any{decimal(uint64(c.id)), c.revision}, args...)
+func (s part) queue(ctx context.Context, sc *script, c queueCall, args ...any) (*reply, int64, error) {
+	keys, name := s.keysOf(c.id), s.name(c.id)
+	args = append([]any{name, c.revision}, args...)
 	for {
 		r, now, err := s.timed(ctx, sc, keys, args...)
 		if err != nil {
@@ -54,9 +56,11 @@ func (s *Store) queue(ctx context.Context, sc *script, c queueCall, args ...any)
 			return r, now, nil
 		case again:
 		case unfinished:
-			if _, _, err := s.timed(ctx, queueWork, keys, decimal(uint64(c.id)), ""); err != nil {
+			if _, _, err := s.timed(ctx, queueWork, keys, name, ""); err != nil {
 				return nil, 0, fmt.Errorf("%s %d: %w", sc.name, c.id, err)
 			}
+		case sharded:
+			return nil, 0, &shardedError{uint32(r.int())}
 		default:
 			return nil, 0, fmt.Errorf("%w: script %s returned status %d", store.ErrCorrupt, sc.name, status)
 		}

@@ -8,8 +8,8 @@ import (
 
 var queueClaim = newScript("queue_claim")
 
-// Claim implements [store.Queues].
-func (s *Store) Claim(ctx context.Context, p store.ClaimParams) (store.ClaimResult, error) {
+// claim leases messages of a part.
+func (s part) claim(ctx context.Context, p store.ClaimParams) (store.ClaimResult, error) {
 	r, now, err := s.queue(ctx, queueClaim, revised(p.Queue, p.Revision),
 		p.Max, p.MaxBytes, millis(max(p.Visibility, 0)), p.Consumer, keyText(p.Attempt), millis(max(p.AttemptWindow, 0)))
 	if err != nil {

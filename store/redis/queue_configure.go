@@ -10,8 +10,8 @@ import (
 
 var queueConfigure = newRepeatable("queue_configure")
 
-// Configure implements [store.QueueAdmin].
-func (s *Store) Configure(ctx context.Context, id store.QueueID, settings store.Settings) error {
+// configureFirst configures a queue without shards, or the first shard. It enrolls what it creates.
+func (s part) configureFirst(ctx context.Context, id store.QueueID, settings store.Settings) error {
 	err := s.configure(ctx, id, settings, false)
 	if !errors.Is(err, store.ErrGone) {
 		return err
@@ -19,13 +19,13 @@ func (s *Store) Configure(ctx context.Context, id store.QueueID, settings store.
 	if err := s.enroll(ctx, 'q', uint64(id)); err != nil {
 		return err
 	}
-	return s.configure(ctx, id, settings, true)
+	return s.unlessDropped(ctx, 'q', uint64(id), s.configure(ctx, id, settings, true))
 }
 
-func (s *Store) configure(ctx context.Context, id store.QueueID, settings store.Settings, create bool) error {
+func (s part) configure(ctx context.Context, id store.QueueID, settings store.Settings, create bool) error {
 	args := append([]any{decimal(settings.Revision), flag(create)}, settingArgs(settings)...)
 	_, _, err := s.queue(ctx, queueConfigure, queueCall{id: id}, args...)
-	return s.unlessDropped(ctx, 'q', uint64(id), err)
+	return err
 }
 
 // settingArgs are the names and values of the settings that are not 0, as the scripts know them.
@@ -61,5 +61,8 @@ func settingArgs(s store.Settings) []any {
 	span("group_interval", s.GroupInterval)
 	set("expired_dead", int64(flag(s.ExpiredDead)))
 	set("history", int64(s.History))
+	if s.Shards > 1 {
+		set("shards", int64(s.Shards))
+	}
 	return args
 }

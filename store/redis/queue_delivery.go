@@ -70,13 +70,3 @@ func decodeOrigin(from, rest string) (o store.Origin, err error) {
 	o.Label, o.Reason = string(b[16:label]), string(b[label:])
 	return o, nil
 }
-
-// sourceOf is the queue that a move with this id goes out of.
-func sourceOf(id string) (store.QueueID, error) {
-	queue, _, _ := strings.Cut(id, ":")
-	n, err := strconv.ParseUint(queue, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("move %q: %w", id, store.ErrCorrupt)
-	}
-	return store.QueueID(n), nil
-}

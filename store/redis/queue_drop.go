@@ -8,12 +8,10 @@ import (
 
 var queueDrop = newRepeatable("queue_drop")
 
-// Drop implements [store.QueueAdmin].
-func (s *Store) Drop(ctx context.Context, id store.QueueID) error {
-	if _, _, err := s.queue(ctx, queueDrop, queueCall{id: id}); err != nil {
-		return err
-	}
-	return s.strike(ctx, 'q', uint64(id))
+// drop removes a part.
+func (s part) drop(ctx context.Context, id store.QueueID) error {
+	_, _, err := s.queue(ctx, queueDrop, queueCall{id: id})
+	return err
 }
 
 // Queues implements [store.QueueAdmin].

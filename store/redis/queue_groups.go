@@ -8,8 +8,8 @@ import (
 
 var queueGroups = newLook("queue_groups")
 
-// Groups implements [store.QueueAdmin].
-func (s *Store) Groups(ctx context.Context, id store.QueueID, after *string, limit int) ([]store.Group, error) {
+// groups lists those of a part.
+func (s part) groups(ctx context.Context, id store.QueueID, after *string, limit int) ([]store.Group, error) {
 	var list []store.Group
 	for len(list) < limit {
 		name := ""

@@ -15,14 +15,10 @@ const (
 	foundDeparted = 2
 )
 
-// Lookup implements [store.QueueAdmin].
-func (s *Store) Lookup(ctx context.Context, id, origin store.QueueID, seq store.Seq) (store.View, error) {
-	var own uint64
-	if origin == id {
-		own = exact(seq)
-	}
-	from := encodeFrom(store.Origin{Queue: origin, Seq: seq})
-	r, _, err := s.queue(ctx, queueLookup, queueCall{id: id}, from, own)
+// lookup finds a message of a part: own is its sequence there, if that is where it was first sent, else 0.
+func (s part) lookup(ctx context.Context, m lookedFor, own store.Seq) (store.View, error) {
+	from := encodeFrom(store.Origin{Queue: m.origin, Seq: m.seq})
+	r, _, err := s.queue(ctx, queueLookup, queueCall{id: m.queue}, from, exact(own))
 	if err != nil {
 		return store.View{}, err
 	}
@@ -34,7 +30,7 @@ func (s *Store) Lookup(ctx context.Context, id, origin store.QueueID, seq store.
 		v := r.list().departed()
 		return v, r.done()
 	}
-	return store.View{}, fmt.Errorf("message %d of queue %d in queue %d: %w", seq, origin, id, store.ErrNotFound)
+	return store.View{}, fmt.Errorf("message %d of queue %d in queue %d: %w", m.seq, m.origin, m.queue, store.ErrNotFound)
 }
 
 // departed reads what is remembered of a message that left.

@@ -23,7 +23,9 @@ const moveTime = 5 * time.Second
 
 // intent is a move of which the source has marked its messages.
 type intent struct {
-	id             string
+	id string
+	// from is the part of the source that has the messages. The target chooses one of its own by the id.
+	from           part
 	source, target store.QueueID
 	// noted is when it was noted that there is a move.
 	noted int64
@@ -46,7 +48,7 @@ func (s *Store) Move(ctx context.Context, p store.MoveParams) (store.MoveResult,
 	if err != nil {
 		return store.MoveResult{}, fmt.Errorf("move from %d to %d: %w", p.Source, p.Target, err)
 	}
-	in, next, err := s.mark(ctx, p, noted)
+	in, next, err := s.markSome(ctx, p, noted)
 	if err != nil {
 		return store.MoveResult{}, fmt.Errorf("move from: %w", err)
 	}
@@ -64,8 +66,8 @@ func (s *Store) Move(ctx context.Context, p store.MoveParams) (store.MoveResult,
 }
 
 // mark is the first step. The intent has no id when there was nothing to move.
-func (s *Store) mark(ctx context.Context, p store.MoveParams, noted int64) (intent, store.Seq, error) {
-	in := intent{source: p.Source, target: p.Target, noted: noted}
+func (s part) mark(ctx context.Context, p store.MoveParams, noted int64) (intent, store.Seq, error) {
+	in := intent{from: s, source: p.Source, target: p.Target, noted: noted}
 	var size uint32
 	var body []byte
 	if p.Replace != nil {
@@ -112,7 +114,7 @@ func (in *intent) read(r *reply) {
 
 // follow is the origin of a message that is moved on: its identity and first send stay, its deliveries add up.
 func (in *intent) follow(d store.Delivery) store.Origin {
-	o := store.Origin{Queue: in.source, Seq: d.Seq, SentAt: d.SentAt}
+	o := store.Origin{Queue: in.source, Seq: in.from.outer(d.Seq), SentAt: d.SentAt}
 	if d.Origin != nil {
 		o = *d.Origin
 	}
@@ -142,7 +144,7 @@ func (s *Store) conclude(ctx context.Context, in intent) (time.Duration, error) 
 		return 0, s.undo(ctx, in, err)
 	}
 	// The move is decided. What fails now is done by whoever looks after moves.
-	_ = s.step(ctx, queueMoveDelete, in.source, in.id)
+	_ = in.from.step(ctx, queueMoveDelete, in.source, in.id)
 	return due, nil
 }
 
@@ -163,7 +165,7 @@ func (s *Store) insert(ctx context.Context, in intent) (verdict, time.Duration, 
 		m := &in.moving[i]
 		args = append(args, m.Payload, m.Size, m.Group, m.Priority, wallMillis(m.ExpiresAt), m.from, m.origin)
 	}
-	r, now, err := s.queue(ctx, queueMoveInsert, queueCall{id: in.target}, args...)
+	r, now, err := s.arrival(ctx, queueMoveInsert, in, args...)
 	if err != nil {
 		return refused, 0, err
 	}
@@ -172,7 +174,7 @@ func (s *Store) insert(ctx context.Context, in intent) (verdict, time.Duration, 
 
 // refuse finds out whether the target has inserted the messages; if not, it never will.
 func (s *Store) refuse(ctx context.Context, in intent) (verdict, time.Duration, error) {
-	r, now, err := s.queue(ctx, queueMoveRefuse, queueCall{id: in.target}, in.id, in.latest)
+	r, now, err := s.arrival(ctx, queueMoveRefuse, in, in.id, in.latest)
 	switch {
 	case errors.Is(err, store.ErrGone):
 		return refused, 0, nil
@@ -188,14 +190,14 @@ func (s *Store) refuse(ctx context.Context, in intent) (verdict, time.Duration, 
 
 // again gives a late move another id. It is [store.ErrUnknown] when another process concludes it.
 func (s *Store) again(ctx context.Context, in intent) (intent, error) {
-	r, _, err := s.queue(ctx, queueMoveAgain, queueCall{id: in.source}, in.id, in.noted)
+	r, _, err := in.from.queue(ctx, queueMoveAgain, queueCall{id: in.source}, in.id, in.noted)
 	if err != nil {
 		return in, err
 	}
 	if !r.more() {
 		return in, fmt.Errorf("%w: another process concludes the move", store.ErrUnknown)
 	}
-	next := intent{id: r.text(), source: in.source, noted: in.noted}
+	next := intent{id: r.text(), from: in.from, source: in.source, noted: in.noted}
 	next.read(r.list())
 	return next, r.done()
 }
@@ -205,14 +207,14 @@ func (s *Store) undo(ctx context.Context, in intent, why error) error {
 	if why == nil {
 		why = fmt.Errorf("%w: queue %d had refused the messages before", store.ErrUnavailable, in.target)
 	}
-	if err := s.step(ctx, queueMoveUndo, in.source, in.id); err != nil && !errors.Is(err, store.ErrGone) {
+	if err := in.from.step(ctx, queueMoveUndo, in.source, in.id); err != nil && !errors.Is(err, store.ErrGone) {
 		return fmt.Errorf("%w: the messages are given back to queue %d later: %w", store.ErrUnknown, in.source, why)
 	}
 	return why
 }
 
 // step makes another step of a move.
-func (s *Store) step(ctx context.Context, sc *script, q store.QueueID, id string) error {
+func (s part) step(ctx context.Context, sc *script, q store.QueueID, id string) error {
 	_, _, err := s.queue(ctx, sc, queueCall{id: q}, id)
 	return err
 }

@@ -90,7 +90,7 @@ func (m *mover) steps(n int) intent {
 	if n == 0 {
 		return intent{}
 	}
-	in, _, err := m.first.mark(m.Context(), theDead, noted)
+	in, _, err := m.first.whole().mark(m.Context(), theDead, noted)
 	m.must("mark", err)
 	if n > 1 {
 		v, _, err := m.first.insert(m.Context(), in)
@@ -100,7 +100,7 @@ func (m *mover) steps(n int) intent {
 		}
 	}
 	if n > 2 {
-		m.must("delete", m.first.step(m.Context(), queueMoveDelete, moveSource, in.id))
+		m.must("delete", m.first.whole().step(m.Context(), queueMoveDelete, moveSource, in.id))
 	}
 	return in
 }
@@ -233,14 +233,14 @@ func TestMoveBeginsLate(t *testing.T) {
 	for range 5 {
 		m.conclude(5 * time.Second) // there is nothing to be seen
 	}
-	_, _, err = m.first.mark(t.Context(), theDead, noted)
+	_, _, err = m.first.whole().mark(t.Context(), theDead, noted)
 	m.must("mark", err)
 	m.conclude(movePatience)
 	m.want(moveTarget, "when the move is concluded", "a", "b", "c")
 	m.conclude(time.Second)
 	all := theDead
 	all.Select = store.Selection{}
-	if _, _, err = m.first.mark(t.Context(), all, noted); !errors.Is(err, store.ErrUnavailable) {
+	if _, _, err = m.first.whole().mark(t.Context(), all, noted); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("mark 31 seconds after the move was noted = %v, want %v", err, store.ErrUnavailable)
 	}
 	m.want(moveSource, "when the move did not begin", "d")

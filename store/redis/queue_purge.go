@@ -11,12 +11,12 @@ var (
 	queuePurgeAll = newScript("queue_purge_all")
 )
 
-// Purge implements [store.QueueAdmin].
-func (s *Store) Purge(ctx context.Context, id store.QueueID, sel store.Selection) (store.PurgeResult, error) {
-	if sel.States == 0 && onlyStates(&sel) {
-		return s.purgeAll(ctx, id)
+// purge removes messages of a part.
+func (s part) purge(ctx context.Context, p purging) (store.PurgeResult, error) {
+	if p.all() {
+		return s.purgeAll(ctx, p.queue)
 	}
-	r, _, err := s.queue(ctx, queuePurge, queueCall{id: id}, selectionArgs(&sel)...)
+	r, _, err := s.queue(ctx, queuePurge, queueCall{id: p.queue}, selectionArgs(&p.choice)...)
 	if err != nil {
 		return store.PurgeResult{}, err
 	}
@@ -24,7 +24,7 @@ func (s *Store) Purge(ctx context.Context, id store.QueueID, sel store.Selection
 	return res, r.done()
 }
 
-func (s *Store) purgeAll(ctx context.Context, id store.QueueID) (store.PurgeResult, error) {
+func (s part) purgeAll(ctx context.Context, id store.QueueID) (store.PurgeResult, error) {
 	for {
 		r, _, err := s.queue(ctx, queuePurgeAll, queueCall{id: id})
 		if err != nil {
@@ -39,7 +39,7 @@ func (s *Store) purgeAll(ctx context.Context, id store.QueueID) (store.PurgeResu
 }
 
 // resumeAll goes on with moves out of a queue.
-func (s *Store) resumeAll(ctx context.Context, source store.QueueID, moves *reply) error {
+func (s part) resumeAll(ctx context.Context, source store.QueueID, moves *reply) error {
 	for moves.more() {
 		if err := s.resume(ctx, source, moves.text()); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dabba-mq/dabba/store"
@@ -72,6 +73,19 @@ func (s *Store) concludeMoves(ctx context.Context) error {
 
 // concludeMovesOf does so for one queue, and says whether there may be more to do.
 func (s *Store) concludeMovesOf(ctx context.Context, id store.QueueID) (bool, error) {
+	parts, err := s.partsOf(ctx, id)
+	if errors.Is(err, store.ErrGone) {
+		return false, nil
+	}
+	if err != nil {
+		return true, err
+	}
+	left, errs := abreast(parts, func(_ int, p part) (bool, error) { return p.concludeMovesHere(ctx, id) })
+	return slices.Contains(left, true), errors.Join(errs...)
+}
+
+// concludeMovesHere does so for one part.
+func (s part) concludeMovesHere(ctx context.Context, id store.QueueID) (bool, error) {
 	r, _, err := s.queue(ctx, queueMoveLeft, queueCall{id: id}, int64(movePatience/time.Millisecond))
 	if errors.Is(err, store.ErrGone) {
 		return false, nil
@@ -96,7 +110,7 @@ func (s *Store) concludeMovesOf(ctx context.Context, id store.QueueID) (bool, er
 }
 
 // resume goes on with a move that its source has noted.
-func (s *Store) resume(ctx context.Context, source store.QueueID, id string) error {
+func (s part) resume(ctx context.Context, source store.QueueID, id string) error {
 	r, _, err := s.queue(ctx, queueMoveIntent, queueCall{id: source}, id)
 	if errors.Is(err, store.ErrGone) {
 		return nil
@@ -104,7 +118,7 @@ func (s *Store) resume(ctx context.Context, source store.QueueID, id string) err
 	if err != nil || !r.more() {
 		return err
 	}
-	in := intent{id: id, source: source}
+	in := intent{id: id, from: s, source: source}
 	in.read(r.list())
 	if err := r.done(); err != nil {
 		return err
@@ -120,12 +134,12 @@ func (s *Store) resume(ctx context.Context, source store.QueueID, id string) err
 
 // forgetMove makes the last step of a move into a queue, after those before it: the target goes on refusing to insert it
 // again as long as the source may ask for that.
-func (s *Store) forgetMove(ctx context.Context, target store.QueueID, id string) error {
-	source, err := sourceOf(id)
-	if err != nil {
-		return err
+func (s part) forgetMove(ctx context.Context, target store.QueueID, id string) error {
+	source, from, err := s.sourceOf(ctx, id)
+	if err == nil {
+		err = from.resume(ctx, source, id)
 	}
-	if err := s.resume(ctx, source, id); err != nil {
+	if err != nil && !errors.Is(err, store.ErrGone) {
 		return err
 	}
 	return s.step(ctx, queueMoveForget, target, id)

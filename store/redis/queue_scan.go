@@ -8,8 +8,8 @@ import (
 
 var queueScan = newLook("queue_scan")
 
-// Scan implements [store.QueueAdmin].
-func (s *Store) Scan(ctx context.Context, p store.ScanParams) (store.ScanResult, error) {
+// scan looks at messages of a part.
+func (s part) scan(ctx context.Context, p store.ScanParams) (store.ScanResult, error) {
 	args := append([]any{p.Limit, p.MaxBytes}, selectionArgs(&p.Select)...)
 	r, _, err := s.queue(ctx, queueScan, queueCall{id: p.Queue}, args...)
 	if err != nil {

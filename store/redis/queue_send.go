@@ -8,8 +8,8 @@ import (
 
 var queueSend = newScript("queue_send")
 
-// Send implements [store.Queues].
-func (s *Store) Send(ctx context.Context, p store.SendParams) (store.SendResult, error) {
+// send appends messages to a part.
+func (s part) send(ctx context.Context, p store.SendParams) (store.SendResult, error) {
 	r, now, err := s.queue(ctx, queueSend, revised(p.Queue, p.Revision), sendArgs(p)...)
 	if err != nil {
 		return store.SendResult{}, err

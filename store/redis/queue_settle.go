@@ -11,8 +11,8 @@ var (
 	queueSettleSelected = newScript("queue_settle_selected")
 )
 
-// Settle implements [store.Queues].
-func (s *Store) Settle(ctx context.Context, p store.SettleParams) (store.SettleResult, error) {
+// settle settles messages of a part.
+func (s part) settle(ctx context.Context, p store.SettleParams) (store.SettleResult, error) {
 	sc, args := queueSettle, settleArgs(p)
 	if p.Select != nil {
 		sc = queueSettleSelected

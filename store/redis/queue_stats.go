@@ -9,8 +9,8 @@ import (
 
 var queueStats = newLook("queue_stats")
 
-// Stats implements [store.Queues].
-func (s *Store) Stats(ctx context.Context, id store.QueueID) (store.Stats, error) {
+// stats counts a part.
+func (s part) stats(ctx context.Context, id store.QueueID) (store.Stats, error) {
 	r, now, err := s.queue(ctx, queueStats, queueCall{id: id})
 	if err != nil {
 		return store.Stats{}, err

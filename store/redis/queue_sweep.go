@@ -8,8 +8,8 @@ import (
 
 var queueSweep = newScript("queue_sweep")
 
-// Sweep implements [store.QueueAdmin].
-func (s *Store) Sweep(ctx context.Context, id store.QueueID) (store.SweepResult, error) {
+// sweep sweeps a part.
+func (s part) sweep(ctx context.Context, id store.QueueID) (store.SweepResult, error) {
 	r, now, err := s.queue(ctx, queueSweep, queueCall{id: id})
 	if err != nil {
 		return store.SweepResult{}, err
