@@ -23,6 +23,8 @@ const (
 var (
 	// errAnother is of a connection that leads to another process than those before it.
 	errAnother = errors.New("the server is another one than before")
+	// errStarting is of a server that still reads its files.
+	errStarting = errors.New("the server is starting; repeat later")
 	// errReplica is of one that leads to a replica.
 	errReplica = errors.New("the server is a replica; name the master, or the sentinels that know it")
 )
@@ -175,6 +177,9 @@ func (v *server) meet(ctx context.Context, c *redis.Conn) error {
 	facts := parseInfo(text)
 	if facts["redis_mode"] == "sentinel" {
 		return nil
+	}
+	if facts["loading"] == "1" { // nor does it say yet what it promises
+		return errStarting
 	}
 	if facts["role"] != "master" {
 		v.forget()
