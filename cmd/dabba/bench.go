@@ -113,8 +113,8 @@ func (o *benchOptions) check(c *client) error {
 		return usagef("--rounds is at least 1, not %d", o.rounds)
 	case o.groups < 1 || o.groups > maxGroups:
 		return usagef("--groups is from 1 to %d, not %d", maxGroups, o.groups)
-	case o.store != "" && !slices.Contains([]string{"segment", "memory"}, o.store) && !(&serveOptions{store: o.store}).onRedis():
-		return usagef("--store is segment, memory or the address of a Redis server (redis://host:6379/0), not %q", redact(o.store))
+	case o.store != "" && !slices.Contains([]string{"segment", "memory"}, o.store) && !isRedis(o.store):
+		return usagef("--store is segment, memory or the address of Redis (%s), not %q", redisForms, redact(o.store))
 	case o.wire != wireNative && o.wire != wireSQS:
 		return usagef("--wire is native or sqs, not %q", o.wire)
 	case o.wire == wireSQS && o.size*benchBatch > maxSQSBatch:

@@ -69,18 +69,16 @@ func startServer(ctx context.Context, p program, parent, store string) (*benchSe
 
 // ownPrefix is the address of a Redis server with a prefix that nothing has, and what removes all under it again.
 func ownPrefix(ctx context.Context, address string) (own string, erase func() error, err error) {
-	u, err := url.Parse(address)
+	a, err := splitRedis(address)
 	if err != nil {
-		return "", nil, usagef("--store is an address like redis://127.0.0.1:6379/0")
+		return "", nil, usagef("--store is an address like %s: %w", redisForms, err)
 	}
-	query := u.Query()
-	query.Set("prefix", "dabba-bench-"+rand.Text()[:8]+":")
-	u.RawQuery = query.Encode()
-	o, err := redisOptions(u.String())
+	a.query.Set("prefix", "dabba-bench-"+rand.Text()[:8]+":")
+	o, err := redisOptions(a.String())
 	if err != nil {
 		return "", nil, err
 	}
-	return u.String(), func() error {
+	return a.String(), func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 		defer cancel()
 		if err := redis.Erase(ctx, o); err != nil {

@@ -10,35 +10,107 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dabba-mq/dabba/handlers/metrics"
 	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/redis"
 )
 
-// onRedis says that the messages are kept in a Redis server.
-func (o *serveOptions) onRedis() bool {
-	return strings.HasPrefix(o.store, "redis://") || strings.HasPrefix(o.store, "rediss://")
+// redisForms are what --store may say of Redis, for messages.
+const redisForms = "redis://host:6379/0, redis-sentinel://host:26379,host:26379/name or redis-cluster://host:6379,host:6379"
+
+// isRedis says that an address is one of Redis, in one of its forms.
+func isRedis(address string) bool {
+	scheme, _, ok := strings.Cut(address, "://")
+	if !ok {
+		return false
+	}
+	switch scheme {
+	case "redis", "rediss", "redis-sentinel", "rediss-sentinel", "redis-cluster", "rediss-cluster":
+		return true
+	}
+	return false
+}
+
+// onRedis says that the messages are kept in Redis.
+func (o *serveOptions) onRedis() bool { return isRedis(o.store) }
+
+// redisAddress is an address taken apart. It may name several hosts, which no net/url takes.
+type redisAddress struct {
+	scheme, user, hosts, path string
+	query                     url.Values
+}
+
+// splitRedis takes an address of Redis apart. Its errors do not repeat it, as it may hold a password.
+func splitRedis(address string) (a redisAddress, err error) {
+	scheme, rest, _ := strings.Cut(address, "://")
+	rest, query, _ := strings.Cut(rest, "?")
+	a.scheme = scheme
+	if a.query, err = url.ParseQuery(query); err != nil {
+		return a, errors.New("what comes after the ? cannot be read")
+	}
+	authority := rest
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		authority, a.path = rest[:i], rest[i:]
+	}
+	if strings.Contains(a.path, "@") || strings.Contains(query, "@") || strings.Contains(authority, "#") {
+		return a, errors.New("write /, ?, # and : in a password as %2F, %3F, %23 and %3A")
+	}
+	a.hosts = authority
+	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
+		a.user, a.hosts = authority[:i+1], authority[i+1:]
+	}
+	if a.hosts == "" {
+		return a, errors.New("no host is named")
+	}
+	return a, nil
+}
+
+func (a redisAddress) String() string {
+	s := a.scheme + "://" + a.user + a.hosts + a.path
+	if len(a.query) > 0 {
+		s += "?" + a.query.Encode()
+	}
+	return s
+}
+
+// redactRedis hides what is secret in an address of Redis, all of it if it cannot be read.
+func redactRedis(address string) string {
+	a, err := splitRedis(address)
+	if err != nil {
+		return "redacted"
+	}
+	if name, _, secret := strings.Cut(strings.TrimSuffix(a.user, "@"), ":"); secret {
+		a.user = name + ":xxxxx@"
+	}
+	asked := len(a.query) > 0
+	a.query = nil
+	s := a.String()
+	if asked {
+		s += "?redacted"
+	}
+	return s
 }
 
 // redisOptions splits what --store says. Its parameter prefix is ours: it begins the keys of all that is kept.
 func redisOptions(address string) (redis.Options, error) {
-	// No error of these repeats the address, which may hold a password.
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" {
-		return redis.Options{}, usagef("--store is segment, memory, or the address of a Redis server like redis://:password@redis.example:6379/0; " +
-			"write / and : in a password as %%2F and %%3A")
+	a, err := splitRedis(address)
+	if err != nil {
+		return redis.Options{}, usagef("--store is segment, memory, or the address of Redis, like %s: %w", redisForms, err)
 	}
-	query := u.Query()
-	prefix := query.Get("prefix")
+	prefix := a.query.Get("prefix")
 	if strings.ContainsAny(prefix, "{}*?[]\\") {
 		return redis.Options{}, usagef("the prefix in --store has letters, digits and signs like : and -, not %q", prefix)
 	}
-	query.Del("prefix")
-	u.RawQuery = query.Encode()
-	return redis.Options{URL: u.String(), Prefix: prefix}, nil
+	a.query.Del("prefix")
+	o := redis.Options{URL: a.String(), Prefix: prefix}
+	if err := redis.CheckURL(o.URL); err != nil {
+		return redis.Options{}, usagef("--store: %w", err)
+	}
+	return o, nil
 }
 
-// openRedis lets the Redis server say what time it is, unless the clock is one that tests move.
-func openRedis(ctx context.Context, serving serveOptions, now func() time.Time, log *slog.Logger) (store.Store, error) {
+// openRedis lets the Redis servers say what time it is, unless the clock is one that tests move.
+func openRedis(ctx context.Context, serving serveOptions, now func() time.Time, log *slog.Logger, m *metrics.Metrics) (store.Store, error) {
 	o, err := redisOptions(serving.store)
 	if err != nil {
 		return nil, err
@@ -47,14 +119,53 @@ func openRedis(ctx context.Context, serving serveOptions, now func() time.Time, 
 		o.Now = now
 	}
 	o.Warning = func(s string) { log.Warn(s) } //nolint:sloglint // a sentence for people
+	tellFailovers(&o, log, m)
 	s, err := redis.Open(ctx, o)
 	if errors.Is(err, store.ErrUnavailable) {
-		return nil, fmt.Errorf("%w (is there a Redis server, and does --store name it?)", err)
+		return nil, fmt.Errorf("%w (is Redis there, and does --store name it?)", err)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// tellFailovers has failovers and what they lost counted and logged, each in a sentence for whoever is woken by it.
+func tellFailovers(o *redis.Options, log *slog.Logger, m *metrics.Metrics) {
+	m.CanFailOver()
+	o.Failover = func(f redis.Failover) {
+		m.FailedOver(f.At)
+		log.Error("Redis failed over or was started again: what was acknowledged just before may be lost, which is being counted. "+
+			"The server goes on and nothing has to be repaired; look at why Redis did it",
+			slog.String("server", f.Server),
+			slog.String("from", f.From),
+			slog.String("to", f.To),
+			slog.Time("at", f.At),
+			slog.Int("tags", f.Tags))
+	}
+	o.Lost = func(l redis.Loss) {
+		m.Lose(metrics.Lost{
+			Sends: l.Sends, Receives: l.Receives, Settles: l.Settles, Appends: l.Appends, Catalog: l.Catalog, Others: l.Others,
+		}, l.Partial)
+		level, said := slog.LevelError, "the failover of Redis has lost acknowledged changes. Nothing has to be repaired: who had an answer "+
+			"just before it may send, produce or ack again, and what was acked may be delivered again"
+		switch {
+		case l.Partial:
+			said = "the failover of Redis may have lost more acknowledged changes than could be counted. Nothing has to be repaired: who " +
+				"had an answer just before it may send, produce or ack again, and what was acked may be delivered again"
+		case l == redis.Loss{Server: l.Server}:
+			level, said = slog.LevelInfo, "the failover of Redis has lost nothing that this server had acknowledged"
+		}
+		log.Log(context.Background(), level, said, //nolint:forbidigo,sloglint // no request's; a sentence for people
+			slog.String("server", l.Server),
+			slog.Int("sends", l.Sends),
+			slog.Int("receives", l.Receives),
+			slog.Int("settles", l.Settles),
+			slog.Int("appends", l.Appends),
+			slog.Int("catalog", l.Catalog),
+			slog.Int("others", l.Others),
+			slog.Bool("partial", l.Partial))
+	}
 }
 
 // nodeName is that of this process among those that share a store: empty if it is alone on it. It is new with each start,

@@ -26,7 +26,7 @@ func openStore(ctx context.Context, o serveOptions, now func() time.Time, log *s
 		return memory.New(memory.Options{Now: now}), nil
 	}
 	if o.onRedis() {
-		return openRedis(ctx, o, now, log)
+		return openRedis(ctx, o, now, log, m)
 	}
 	s, err := segment.Open(ctx, segment.Options{
 		Dir:        o.data,

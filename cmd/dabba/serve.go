@@ -48,6 +48,7 @@ config file (auth-keys: …). A flag counts more than its variable, the variable
 Keys that verify tokens may also be given in the variable ` + inlineKeys + ` itself.`,
 		Example: `  dabba serve
   dabba serve --store redis://redis.example:6379/0
+  dabba serve --store redis-sentinel://a.example:26379,b.example:26379,c.example:26379/mymaster
   dabba serve --addr :8080 --data /var/lib/dabba --auth-keys /etc/dabba/keys.pem`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -79,7 +80,7 @@ func (o *serveOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` of the API")
 	f.StringVar(&o.adminAddr, "admin-addr", "", "`address` for /metrics, /healthz and /readyz, without tokens (default: they are on --addr)")
 	f.StringVar(&o.data, "data", "./data", "`folder` of the segment store")
-	f.StringVar(&o.store, "store", "segment", "where messages are kept: segment (on disk), memory (gone at the end) or the `address` of a Redis server, which several servers may share: redis://user:password@host:6379/0 (rediss:// with TLS). With it --data, --fsync, --journal-size and --quarantine mean nothing")
+	f.StringVar(&o.store, "store", "segment", "where messages are kept: segment (on disk), memory (gone at the end) or the `address` of Redis, which several servers may share: redis://user:password@host:6379/0, redis-sentinel://host:26379,host:26379/name or redis-cluster://host:6379,host:6379 (rediss with TLS). With it --data, --fsync, --journal-size and --quarantine mean nothing")
 	f.StringVar(&o.fsync, "fsync", "always", "when an acknowledged message is synced to disk: always (before it is acknowledged), interval (every second) or none (when the system likes)")
 	f.Var(&o.journalSize, "journal-size", "`size` of the files that messages are written to; sends are refused when less than two of them and 64MiB are free")
 	f.BoolVar(&o.quarantine, "quarantine", false, "start although stored data is damaged, and set the damaged part aside")
@@ -116,7 +117,7 @@ func (o *serveOptions) check(inlineKeys bool) (slog.Level, error) {
 			return level, err
 		}
 	default:
-		return level, usagef("--store is segment, memory or the address of a Redis server (redis://host:6379/0), not %q", redact(o.store))
+		return level, usagef("--store is segment, memory or the address of Redis (%s), not %q", redisForms, redact(o.store))
 	}
 	if _, ok := syncModes[o.fsync]; !ok {
 		return level, usagef("--fsync is always, interval or none, not %q", o.fsync)
@@ -214,6 +215,9 @@ func (p program) logConfiguration(log *slog.Logger, cmd *cobra.Command) {
 func redact(value string) string {
 	if !strings.Contains(value, "://") {
 		return value
+	}
+	if isRedis(value) {
+		return redactRedis(value)
 	}
 	u, err := url.Parse(value)
 	if err != nil {
