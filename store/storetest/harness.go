@@ -71,6 +71,7 @@ func Run(t *testing.T, h Harness) {
 		{name: "scan", cases: scanCases, restful: true},
 		{name: "lookup", cases: lookupCases, restful: true},
 		{name: "groups", cases: groupsCases, restful: true},
+		{name: "shards", cases: shardCases},
 		{name: "log", cases: logCases},
 		{name: "log at once", cases: logBusyCases, busy: true},
 		{name: "log reopen", cases: logReopenCases, reopens: true},
