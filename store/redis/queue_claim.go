@@ -1,25 +1,77 @@
 package redis
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/dabba-mq/dabba/store"
 )
 
 var queueClaim = newScript("queue_claim")
 
-// claim leases messages of a part.
+// claim leases messages of a part, together with other claims that wait. Once it was sent its answer is awaited: whoever
+// called may give back what came too late.
 func (s part) claim(ctx context.Context, p store.ClaimParams) (store.ClaimResult, error) {
-	r, now, err := s.queue(ctx, queueClaim, revised(p.Queue, p.Revision),
-		p.Max, p.MaxBytes, millis(max(p.Visibility, 0)), p.Consumer, keyText(p.Attempt), millis(max(p.AttemptWindow, 0)))
+	var c claimed
+	b := burden{items: p.Max}
+	if claimsTogether(p) && b.small() {
+		var err error
+		if c, err = merge(ctx, s.Store, s.claims, claimKind{s, p.Queue, p.Revision}, p, b); err != nil {
+			return store.ClaimResult{}, err
+		}
+	} else {
+		if err := ctx.Err(); err != nil {
+			return store.ClaimResult{}, err
+		}
+		c = s.claimAlone(context.WithoutCancel(ctx), []store.ClaimParams{p})[0]
+	}
+	return c.result, c.err
+}
+
+// claimed is what a claim came to.
+type claimed struct {
+	result store.ClaimResult
+	err    error
+}
+
+// claimAlone makes claims of a kind in one script. It returns what some of them came to, at least the first; the others were
+// not made.
+func (s part) claimAlone(ctx context.Context, calls []store.ClaimParams) []claimed {
+	p := &calls[0]
+	args := make([]any, 0, 2+4*len(calls))
+	args = append(args, keyText(p.Attempt), millis(max(p.AttemptWindow, 0)))
+	for i := range calls {
+		c := &calls[i]
+		args = append(args, c.Max, c.MaxBytes, millis(max(c.Visibility, 0)), c.Consumer)
+	}
+	r, now, err := s.queue(ctx, queueClaim, revised(p.Queue, p.Revision), args...)
 	if err != nil {
-		return store.ClaimResult{}, err
+		return failed(err, len(calls))
 	}
-	res := store.ClaimResult{Token: store.Token(r.int()), Deadline: instantOf(r.int()), Died: int(r.int()), Expired: int(r.int())}
-	res.Ready, res.Repeated = r.int() == 1, r.int() == 1
-	res.NextDue = until(now, r.int())
+	list, n := r.claimed(now)
+	if err := r.done(); err != nil || len(list) == 0 || len(list) > len(calls) {
+		return failed(cmp.Or(err, error(store.ErrCorrupt)), len(calls))
+	}
+	s.told(p.Queue, r, now, receives, n)
+	return list
+}
+
+func failed(err error, n int) []claimed { return slices.Repeat([]claimed{{err: err}}, n) }
+
+// claimed reads the reply to claims, and counts the messages.
+func (r *reply) claimed(now int64) (list []claimed, messages int) {
+	due := until(now, r.int())
 	for r.more() {
-		res.Messages = append(res.Messages, r.list().delivery())
+		l := r.list()
+		res := store.ClaimResult{Token: store.Token(l.int()), Deadline: instantOf(l.int()), Died: int(l.int()), Expired: int(l.int())}
+		res.Ready, res.Repeated = l.int() == 1, l.int() == 1
+		res.NextDue = due
+		for l.more() {
+			res.Messages = append(res.Messages, l.list().delivery())
+		}
+		messages += len(res.Messages)
+		list = append(list, claimed{result: res})
 	}
-	return res, r.done()
+	return list, messages
 }

@@ -8,13 +8,34 @@ import (
 
 var queueSend = newScript("queue_send")
 
-// send appends messages to a part.
+// send appends messages to a part, together with other sends that wait.
 func (s part) send(ctx context.Context, p store.SendParams) (store.SendResult, error) {
-	r, now, err := s.queue(ctx, queueSend, revised(p.Queue, p.Revision), sendArgs(p)...)
-	if err != nil {
-		return store.SendResult{}, err
+	if b := sendBurden(p); mergeable(p, b) {
+		return merge(ctx, s.Store, s.sends, s.sendKind(p), p, b)
 	}
-	res := store.SendResult{First: store.Seq(r.int()), Count: int(r.int()), Evicted: int(r.int()), SentAt: instantOf(r.int())}
+	res, _, err := s.sendAlone(ctx, p)
+	return res, err
+}
+
+// sendAlone makes one send. It also returns how many messages gave way to each entry, nil if none did.
+func (s part) sendAlone(ctx context.Context, p store.SendParams) (store.SendResult, []int, error) {
+	r, now, err := s.queue(ctx, queueSend, revised(p.Queue, p.Revision).acked(p.Acks), sendArgs(p)...)
+	if err != nil {
+		return store.SendResult{}, nil, err
+	}
+	res, gaveWay, err := r.sent(now, len(p.Entries))
+	s.told(p.Queue, r, now, sends, res.Count)
+	return res, gaveWay, err
+}
+
+// sent reads the reply to a send of n entries.
+func (r *reply) sent(now int64, n int) (store.SendResult, []int, error) {
+	res := store.SendResult{First: store.Seq(r.int()), Count: int(r.int())}
+	gaveWay := r.gaveWay(n)
+	for _, k := range gaveWay {
+		res.Evicted += k
+	}
+	res.SentAt = instantOf(r.int())
 	res.Duplicate = r.int() == 1
 	res.NextDue = until(now, r.int())
 	note := r.text()
@@ -24,7 +45,25 @@ func (s part) send(ctx context.Context, p store.SendParams) (store.SendResult, e
 	for r.more() {
 		res.Fates = append(res.Fates, store.Fate{Verdict: store.Verdict(r.int()), Seq: store.Seq(r.int())})
 	}
-	return res, r.done()
+	return res, gaveWay, r.done()
+}
+
+// gaveWay reads how many messages gave way to each of n entries; nil if none did.
+func (r *reply) gaveWay(n int) []int {
+	list := r.list()
+	if !list.more() {
+		return nil
+	}
+	all := make([]int, n)
+	for list.more() {
+		entry, k := list.int(), list.int()
+		if entry < 1 || entry > int64(n) {
+			list.fail("the number of an entry", entry)
+			return nil
+		}
+		all[entry-1] = int(k)
+	}
+	return all
 }
 
 func sendArgs(p store.SendParams) []any {

@@ -11,25 +11,51 @@ var (
 	queueSettleSelected = newScript("queue_settle_selected")
 )
 
-// settle settles messages of a part.
+// settle settles messages of a part, together with other settlements that wait.
 func (s part) settle(ctx context.Context, p store.SettleParams) (store.SettleResult, error) {
+	if b := settleBurden(p); p.Select == nil && b.small() {
+		return merge(ctx, s.Store, s.settles, s.settleKind(p), p, b)
+	}
+	return s.settleAlone(ctx, p)
+}
+
+// settleAlone makes one settlement.
+func (s part) settleAlone(ctx context.Context, p store.SettleParams) (store.SettleResult, error) {
 	sc, args := queueSettle, settleArgs(p)
 	if p.Select != nil {
 		sc = queueSettleSelected
 		args = append([]any{uint8(p.Each.Target), millis(max(p.Each.After, 0)), p.Each.Reason}, selectionArgs(p.Select)...)
 	}
-	r, now, err := s.queue(ctx, sc, revised(p.Queue, p.Revision), args...)
+	r, now, err := s.queue(ctx, sc, revised(p.Queue, p.Revision).acked(p.Acks), args...)
 	if err != nil {
 		return store.SettleResult{}, err
 	}
+	res, err := r.settled(now, p.Select != nil)
+	s.told(p.Queue, r, now, settles, settled(res.Outcomes))
+	return res, err
+}
+
+// settled reads the reply to a settlement.
+func (r *reply) settled(now int64, selected bool) (store.SettleResult, error) {
 	res := store.SettleResult{NextDue: until(now, r.int())}
-	if p.Select != nil {
+	if selected {
 		res.Next = store.Seq(r.int())
 	}
 	for r.more() {
 		res.Outcomes = append(res.Outcomes, store.Outcome(r.int()))
 	}
 	return res, r.done()
+}
+
+// settled is how many items changed something.
+func settled(outcomes []store.Outcome) int {
+	n := 0
+	for _, o := range outcomes {
+		if o == store.Settled || o == store.Died {
+			n++
+		}
+	}
+	return n
 }
 
 func settleArgs(p store.SettleParams) []any {

@@ -60,6 +60,7 @@ type Store struct {
 	bumps  [allTags]atomic.Int64
 	shards shardMemory
 	watcher
+	mergers
 
 	// answers are what this process was told was done; ledger, under counting, which of them were counted as lost.
 	answers  answers
@@ -90,7 +91,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("address of Redis: %w", err)
 	}
-	s := &Store{o: o, endpoint: at}
+	s := &Store{o: o, endpoint: at, mergers: newMergers()}
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	s.topology, s.client = s.connect()
 	if err := s.check(ctx); err != nil {

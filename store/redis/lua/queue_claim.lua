@@ -1,22 +1,26 @@
 #!lua flags=allow-oom
 -- Leases ready messages in the order of the queue.
 -- KEYS: those of the queue. ARGV: as for every queue, then
---   5  how many at most, 6 bound of the sum of their sizes, 7 how long the lease lasts (ms), 8 consumer
---   9  attempt, empty for none, 10 how long it is remembered (ms)
--- Returns {now, 1, commit, token, deadline, died, expired, 1 if there are more, 1 if repeated, next due, messages as shown}.
+--   5  attempt, empty for none, 6 how long it is remembered (ms)
+--   7… for each claim, one after the other (with an attempt there is one): how many at most, bound of the sum of their sizes,
+--      how long the lease lasts (ms), consumer
+-- Returns {now, 1, commit, next due, then for each claim {token, deadline, died, expired, 1 if there are more, 1 if repeated,
+-- messages as shown}}. Claims may be left out at the end, not the first, when those before were much work: they were not made.
 -- include: queue_begin
 
-local max, max_bytes, deadline = tonumber(ARGV[5]), tonumber(ARGV[6]), now
-local given, died, expired = {}, 0, 0
+local MUCH = 1048576 -- bytes of messages after which no other claim is made
+
+local max, max_bytes, deadline, consumer, given, died, expired -- of the claim that is made
+local wanted = 0 -- what it and those after it want
 
 -- repeated leases again what the first claim under this attempt gave, if all of it is still leased and none was extended,
 -- since then its answer has arrived. It returns the token.
 local function repeated()
-  local ends = ARGV[9] ~= '' and redis.call('ZSCORE', key.known_ends, 'a' .. ARGV[9])
+  local ends = ARGV[5] ~= '' and redis.call('ZSCORE', key.known_ends, 'a' .. ARGV[5])
   if not ends or tonumber(ends) <= now then
     return nil
   end
-  local first = cmsgpack.unpack(redis.call('HGET', key.known, 'a' .. ARGV[9])) -- token, sequences
+  local first = cmsgpack.unpack(redis.call('HGET', key.known, 'a' .. ARGV[5])) -- token, sequences
   local token, list = table.remove(first, 1), {}
   load(first)
   for i, seq in ipairs(first) do
@@ -40,16 +44,16 @@ local function remember_attempt(token)
   for _, m in ipairs(given) do
     first[#first + 1] = m[1]
   end
-  redis.call('HSET', key.known, 'a' .. ARGV[9], cmsgpack.pack(first))
-  redis.call('ZADD', key.known_ends, now + tonumber(ARGV[10]), 'a' .. ARGV[9])
+  redis.call('HSET', key.known, 'a' .. ARGV[5], cmsgpack.pack(first))
+  redis.call('ZADD', key.known_ends, now + tonumber(ARGV[6]), 'a' .. ARGV[5])
 end
 
 local PART = 64 -- how much of a line is read at once, at most
-local lines = {} -- by lane, or '': what is ready in it as it was when read, next first. During a claim nothing joins it.
+local lines = {} -- by lane, or '': what is ready in it as it was when read, next first. During the claims nothing joins it.
 
 -- read_line reads the next part of the line of a lane, or of the whole queue.
 local function read_line(lane)
-  local n, list = math.min(PART, max - #given), nil
+  local n, list = math.min(PART, wanted - #given), nil
   if lane == '' then
     list = counters.ready > 0 and ask('ZRANGE', key.by_age, 0, n - 1) or {}
   else
@@ -198,55 +202,80 @@ local function withdraw(m)
   return true
 end
 
-local function claim(token)
+-- take gives messages to the claim that is made. It returns the sum of their sizes.
+local function take(token)
   local bytes = 0
   while #given < max and died + expired < SWEEP_LIMIT do
     local line, seq = next_ready()
     if not seq then
-      return
+      break
     end
     load_line(line)
-    line.at = line.at + 1
     local m = find(seq)
-    if not withdraw(m) then
-      if #given > 0 and bytes + m.size > max_bytes then
-        return
-      end
+    local withdrawn = withdraw(m)
+    if not withdrawn and #given > 0 and bytes + m.size > max_bytes then
+      break
+    end
+    line.at = line.at + 1
+    if not withdrawn then
       bytes = bytes + m.size
-      lease(m, token, deadline, ARGV[8])
+      lease(m, token, deadline, consumer)
       given[#given + 1] = shown(m)
     end
   end
+  return bytes
+end
+
+-- claim makes one claim, of which the arguments begin there. It returns what to reply to it, and how many bytes it gave.
+local function claim(i)
+  max, max_bytes, deadline, consumer = tonumber(ARGV[i]), tonumber(ARGV[i + 1]), now + tonumber(ARGV[i + 2]), ARGV[i + 3]
+  given, died, expired, serving, limit = {}, 0, 0, nil, nil
+  local token, bytes = repeated(), 0
+  local again = token ~= nil
+  if not again then
+    token = counters.token + 1
+    bytes = take(token)
+    if #given > 0 then
+      counters.token = token
+      if ARGV[5] ~= '' then
+        remember_attempt(token)
+      end
+    end
+  end
+  local reply = { token, deadline, died, expired, claimable() and 1 or 0, again and 1 or 0 }
+  for _, m in ipairs(given) do
+    reply[#reply + 1] = m
+  end
+  return reply, bytes
 end
 
 local early = begin()
 if early then
   return early
 end
-deadline = now + tonumber(ARGV[7])
-if ARGV[9] ~= '' then
+if ARGV[5] ~= '' then
   forget_ended(key.known, key.known_ends, 100)
 end
-local token = repeated()
-local again = token ~= nil
-if not again then
-  token = counters.token + 1
-  claim(token)
-  if #given > 0 then
-    counters.token = token
-    if ARGV[9] ~= '' then
-      remember_attempt(token)
-    end
+for i = 7, #ARGV, 4 do
+  wanted = wanted + tonumber(ARGV[i])
+end
+local replies, total, withdrawn, changed = {}, 0, 0, 0
+for i = 7, #ARGV, 4 do
+  local reply, bytes = claim(i)
+  replies[#replies + 1] = reply
+  wanted, total, withdrawn = wanted - max, total + bytes, withdrawn + died + expired
+  changed = changed + #given + died + expired
+  if total >= MUCH or withdrawn >= SWEEP_LIMIT then
+    break
   end
 end
-local more = claimable()
-pass(SWEEP_LIMIT + max) -- leases of no time have ended
+pass(SWEEP_LIMIT + changed) -- leases of no time have ended
 local due = next_due()
-if #given + died + expired > 0 then
+if changed > 0 then
   save()
 end
-local reply = { now, 1, made(), token, deadline, died, expired, more and 1 or 0, again and 1 or 0, due }
-for _, m in ipairs(given) do
-  reply[#reply + 1] = m
+local reply = { now, 1, made(), due }
+for _, r in ipairs(replies) do
+  reply[#reply + 1] = r
 end
 return reply

@@ -5,7 +5,8 @@
 --   6-9  idempotency key, empty for none; fingerprint; window in milliseconds; note
 --   10…  for each entry: body, size, delay (ms), earliest time (ms), 1 if in order, group, priority, time to live (ms),
 --        deduplication key (empty for none), 1 if it displaces
--- Returns {now, 1, commit (the first one, of a duplicate), first sequence, count, evicted, sent at, 1 if a duplicate, next due, note, then verdict and sequence of
+-- Returns {now, 1, commit (the first one, of a duplicate), first sequence, count, {entry from 1, how many gave way to it …},
+-- sent at, 1 if a duplicate, next due, note, then verdict and sequence of
 -- each entry unless all were accepted}.
 -- include: queue_begin
 
@@ -27,7 +28,7 @@ local function repeated()
   if once[1] ~= ARGV[7] then
     return redis.error_reply('REUSED idempotency key')
   end
-  local reply = { now, 1, once[7] or 0, once[2], once[3], 0, once[4], 1, next_due(), once[5] }
+  local reply = { now, 1, once[7] or 0, once[2], once[3], {}, once[4], 1, next_due(), once[5] }
   for _, v in ipairs(once[6]) do
     reply[#reply + 1] = v
   end
@@ -78,10 +79,10 @@ end
 
 local function displaces(e) return settings.overflow == DROP_OLDEST or e.displaces end
 
-local evicted = 0
+local gave_way = {} -- what to reply: for each entry that older messages gave way to, its number and how many
 
 -- make_room says whether an entry is accepted, after making room for it if it must.
-local function make_room(e)
+local function make_room(i, e)
   if fits(e, 0, 0) then
     return ACCEPTED
   end
@@ -91,11 +92,13 @@ local function make_room(e)
   if not may_displace(e) then
     return REFUSED
   end
+  local n = 0
   while not fits(e, 0, 0) do
     local seq = eldest() or tonumber(ask('ZRANGE', key.delays, 0, 0)[1])
     erase(find(seq), EVICTED)
-    evicted = evicted + 1
+    n = n + 1
   end
+  gave_way[#gave_way + 1], gave_way[#gave_way + 2] = i, n
   return ACCEPTED
 end
 
@@ -139,10 +142,10 @@ end
 local function send()
   local list, first, fates, odd, count = read_entries(), counters.next, {}, false, 0
   local refused = ARGV[5] == '1' and refuses(list)
-  for _, e in ipairs(list) do
+  for i, e in ipairs(list) do
     local verdict, seq = DUPLICATE, duplicate_of(e)
     if not seq then
-      verdict, seq = refused and REFUSED or make_room(e), 0
+      verdict, seq = refused and REFUSED or make_room(i, e), 0
       if verdict == ACCEPTED then
         seq, count = accept(e), count + 1
       end
@@ -162,7 +165,7 @@ local function send()
     save()
     announce()
   end
-  local reply = { now, 1, made(), first, count, evicted, now, 0, due, '' }
+  local reply = { now, 1, made(), first, count, gave_way, now, 0, due, '' }
   for _, v in ipairs(fates) do
     reply[#reply + 1] = v
   end
