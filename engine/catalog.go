@@ -220,17 +220,31 @@ func (e *Engine) reload(ctx context.Context, ref Ref, refused *setup) (*queue, *
 		}
 		return nil, nil, notFound(ref)
 	}
-	if refused != nil && refused.revision == r.revision && e.shared() {
-		return e.reopen(ctx, ref, r, refused)
+	if refused != nil && e.shared() {
+		switch q, ok := e.catalog.byName(ref); {
+		case refused.revision == r.revision:
+			return e.reopen(ctx, ref, r, refused)
+		case ok && q.id == r.id && refused.revision > r.revision:
+			// Revisions only rise, so the catalog has lost a change. The store may have settings of it, which nothing below it
+			// replaces.
+			rev, err := e.putRecord(ctx, ref, *r)
+			if err != nil && !errors.Is(err, store.ErrConflict) { // which says that another node has done so
+				return nil, nil, fromStore(err)
+			}
+			r.revision = max(rev, r.revision)
+		}
 	}
 	return e.arrange(ctx, e.install(ref, *r))
 }
 
-// arrange brings the store in line with what was just read of a queue. Another node may have deleted it since. The caller
-// has the name's turn.
+// arrange brings the store in line with what was just read of a queue. If the store says that it was dropped, it was deleted:
+// by another node since, or the catalog has lost that, which is made up for. The caller has the name's turn.
 func (e *Engine) arrange(ctx context.Context, q *queue) (*queue, *setup, error) {
 	err := e.apply(ctx, q)
 	if errors.Is(err, store.ErrGone) {
+		if err := e.strike(ctx, catalogKey(q.ref), q.setup.Load().revision); err != nil {
+			return nil, nil, fromStore(fmt.Errorf("strike %s, which was dropped, off the catalog: %w", q.ref, err))
+		}
 		e.uninstall(q)
 		return nil, nil, notFound(q.ref)
 	}
@@ -240,13 +254,30 @@ func (e *Engine) arrange(ctx context.Context, q *queue) (*queue, *setup, error) 
 	return q, q.setup.Load(), nil
 }
 
+// strike deletes a catalog entry unless it has changed or is gone.
+func (e *Engine) strike(ctx context.Context, key string, revision store.Revision) error {
+	err := e.store.Delete(ctx, key, revision)
+	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
 // fenceLost is after how long a fence is taken away that nobody has taken away.
 const fenceLost = moment(5 * time.Second)
 
 // reopen deals with a setup that the store refuses although it is that of the catalog. Either its settings have not arrived
-// yet, or another node has fenced the queue in order to delete it. Should that node have ended half-way, a new revision
-// takes the fence away; should it be alive, its deletion finds the record changed. The caller has the name's turn.
+// yet, or the store has lost the queue, which is made again; or what the store has is newer: another node has fenced the
+// queue in order to delete it, or the catalog has lost a change. Should that node have ended half-way, and if there is none, a
+// new revision is above both; should it be alive, its deletion finds the record changed. The caller has the name's turn.
 func (e *Engine) reopen(ctx context.Context, ref Ref, r *record, refused *setup) (*queue, *setup, error) {
+	stats, err := e.store.Stats(ctx, r.id)
+	if err != nil && !errors.Is(err, store.ErrGone) {
+		return nil, nil, fromStore(fmt.Errorf("look at %s, which is refused: %w", ref, err))
+	}
+	if err != nil || stats.Revision <= uint64(r.revision) {
+		return e.arrange(ctx, e.install(ref, *r))
+	}
 	since := never
 	if q, ok := e.catalog.byName(ref); ok && q.id == r.id {
 		since = moment(q.fenced.Load())

@@ -87,7 +87,16 @@ func (e *Engine) tryReplace(ctx context.Context, ref Ref, was *record, only Cond
 			return err
 		}
 	}
-	return withOutcome(Unknown, e.apply(ctx, e.install(ref, r)))
+	q := e.install(ref, r)
+	err = e.apply(ctx, q)
+	if errors.Is(err, store.ErrGone) { // see arrange
+		if err := e.strike(ctx, catalogKey(ref), r.revision); err != nil {
+			return withOutcome(Unknown, fmt.Errorf("strike %s, which was dropped, off the catalog: %w", ref, err))
+		}
+		e.uninstall(q)
+		return fmt.Errorf("%s was dropped: %w", ref, store.ErrConflict)
+	}
+	return withOutcome(Unknown, err)
 }
 
 // nextRecord is the record to write; its revision is still that of the present one.

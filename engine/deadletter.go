@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -30,6 +31,12 @@ func (e *Engine) bury(ctx context.Context, q *queue) {
 		return
 	}
 	res, err := e.moveDead(ctx, q, to)
+	if errors.Is(err, store.ErrGone) && e.shared() { // the store may have lost the target, which is in the catalog
+		if _, _, err := e.reload(ctx, to.ref, to.setup.Load()); err == nil {
+			e.dueIn(q, janitorRetry)
+		}
+		return
+	}
 	if err != nil {
 		e.janitorFailed(ctx, q, fmt.Errorf("move dead messages of %s to %s: %w", q.ref, to.ref, err))
 		return

@@ -84,7 +84,7 @@ func (e *Engine) fence(ctx context.Context, q *queue, r *record) error {
 		}
 		settings.Revision = uint64(above)
 	}
-	if err := e.store.Configure(ctx, q.id, settings); err != nil {
+	if err := e.store.Configure(ctx, q.id, settings); err != nil && !errors.Is(err, store.ErrGone) { // it was dropped already
 		return fromStore(fmt.Errorf("fence %s: %w", q.ref, err))
 	}
 	return nil

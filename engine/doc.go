@@ -67,6 +67,17 @@
 //
 // A topic has a line for each partition. What is appended is for all who wait there: each signal wakes them all.
 //
+// Signals from other engines on the store may be lost on their way, so there waiters are let try about every five seconds
+// without one (see nudge.go).
+//
+// # What a store may lose
+//
+// A store of several servers may come back with parts of it from different moments. So on a store that is shared, a queue
+// that is in the catalog and not in the store is made again. If the store has a newer revision than the catalog, a change of
+// the catalog was lost (or a deletion is under way, see reopen), and a new revision above both makes them agree. A
+// generation that was dropped and is in the catalog was deleted: the entry goes. One that the catalog does not know is
+// dropped after a while (see orphans.go). Topics are treated alike.
+//
 // # Goroutines
 //
 // The clock never blocks. The janitor does what takes a write: it sweeps due queues, moves dead messages to their

@@ -46,6 +46,7 @@ type Engine struct {
 	timetable timetable
 	node      string
 	nodes     nodes
+	nudges    nudges
 	tasks     tasks
 
 	draining atomic.Bool
@@ -91,6 +92,7 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	e.running.Go(func() { e.runSchedules(own) })
 	e.running.Go(func() { e.runTopics(own) })
 	if e.shared() {
+		e.startNudges()
 		e.running.Go(func() { e.runNodes(own) })
 	}
 	return e, nil

@@ -37,7 +37,7 @@ func (e *Engine) followTopic(ctx context.Context, ref Ref, do func(*topic, *topi
 		if !isStale(err) || reloads == maxReloads {
 			return fromTopics(err)
 		}
-		if t, s, err = e.reloadTopic(ctx, ref, s); err != nil {
+		if t, s, err = e.reopenTopic(ctx, ref, s); err != nil {
 			return err
 		}
 	}

@@ -41,6 +41,7 @@ type nodes struct {
 	beaten    moment              // when the last beat succeeded
 	refreshed moment              // when the catalog was read
 	failing   bool                // the last beat failed
+	orphans   orphans
 
 	mu sync.Mutex
 	// gone are those whose work is free to take.
@@ -132,6 +133,10 @@ func (e *Engine) beat(ctx context.Context) error {
 	n.refreshed = now
 	if len(lost) > 0 {
 		e.takeOver(lost)
+	}
+	if now-n.orphans.looked >= orphanAge {
+		n.orphans.looked = now
+		return e.dropOrphans(ctx, now)
 	}
 	return nil
 }

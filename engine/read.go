@@ -146,7 +146,7 @@ func (r *reading) fetch(ctx context.Context) error {
 
 // renew finds the topic anew, since the store refused it. One that was created again has other records.
 func (r *reading) renew(ctx context.Context) error {
-	t, s, err := r.engine.reloadTopic(ctx, r.ref, r.setup)
+	t, s, err := r.engine.reopenTopic(ctx, r.ref, r.setup)
 	if err != nil {
 		return err
 	}
@@ -182,6 +182,9 @@ func (r *reading) wait(ctx context.Context) error {
 		}
 		if away = r.fetch(ctx); away != nil && !isAway(away) {
 			return away
+		}
+		if v == tryAlone && len(r.got.Records) > 0 {
+			l.stir() // what announced them was lost, for the others as well
 		}
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 
 // reconcile learns all queues and repairs what a crash may have left between catalog and store. The store's
 // generations are listed first: each was in the catalog before it was in the store, so one that is not there by now
-// was deleted.
+// was deleted. What is shared with other engines is left to [Engine.dropOrphans].
 func (e *Engine) reconcile(ctx context.Context) error {
 	orphans, err := e.generations(ctx)
 	if err != nil {
@@ -30,6 +30,9 @@ func (e *Engine) reconcile(ctx context.Context) error {
 	})
 	if err != nil {
 		return err
+	}
+	if e.shared() {
+		return nil
 	}
 	for id := range orphans {
 		if err := e.store.Drop(ctx, id); err != nil {

@@ -38,6 +38,8 @@ type topic struct {
 type topicSetup struct {
 	config   TopicConfig
 	revision store.Revision
+	// repeated says that the catalog had no other when the store refused it, so that its settings were repeated.
+	repeated bool
 	// lines are where the reads of each partition wait. A new setup has those of the one before, and more.
 	lines []*line
 }
@@ -92,7 +94,7 @@ func (e *Engine) installTopic(ref Ref, r topicRecord) *topic {
 		e.uninstallTopic(t)
 		known = false
 	}
-	next := &topicSetup{config: r.config, revision: r.revision}
+	next := &topicSetup{config: r.config, revision: r.revision, repeated: r.repeated}
 	if known {
 		next.lines = t.setup.Load().lines
 	}
@@ -140,9 +142,19 @@ func (e *Engine) lookupTopic(ctx context.Context, ref Ref) (*topic, *topicSetup,
 	return e.reloadTopic(ctx, ref, nil)
 }
 
-// reloadTopic reads a topic from the store's catalog, since the store refused the setup (nil: it was not known). It
-// repeats the settings, too, since a crash or a failure may have kept them from arriving.
-func (e *Engine) reloadTopic(ctx context.Context, ref Ref, refused *topicSetup) (*topic, *topicSetup, error) {
+// reloadTopic reads a topic from the store's catalog, since there may be more to know than the setup (nil: it was not known).
+// It repeats the settings, too, since a crash or a failure may have kept them from arriving.
+func (e *Engine) reloadTopic(ctx context.Context, ref Ref, known *topicSetup) (*topic, *topicSetup, error) {
+	return e.readTopicAgain(ctx, ref, known, false)
+}
+
+// reopenTopic is reloadTopic for a setup that the store refused. If the catalog has no other, its settings are repeated. If
+// that does not help, what the store has is newer, since the catalog has lost a change: then a new revision is above both.
+func (e *Engine) reopenTopic(ctx context.Context, ref Ref, refused *topicSetup) (*topic, *topicSetup, error) {
+	return e.readTopicAgain(ctx, ref, refused, true)
+}
+
+func (e *Engine) readTopicAgain(ctx context.Context, ref Ref, refused *topicSetup, stale bool) (*topic, *topicSetup, error) {
 	release, err := e.catalog.turn(ctx, ref)
 	if err != nil {
 		return nil, nil, err
@@ -163,6 +175,17 @@ func (e *Engine) reloadTopic(ctx context.Context, ref Ref, refused *topicSetup) 
 		}
 		return nil, nil, noTopic(ref)
 	}
+	repeated := stale && refused != nil && refused.revision == r.revision
+	if t, ok := e.topics.byName(ref); ok && t.id == r.id && refused != nil && e.shared() &&
+		(refused.revision > r.revision || repeated && refused.repeated) {
+		rev, err := e.putTopic(ctx, ref, r)
+		if err != nil && !errors.Is(err, store.ErrConflict) { // which says that another node has done so
+			return nil, nil, fromStore(err)
+		}
+		r.revision = max(rev, r.revision)
+		repeated = false
+	}
+	r.repeated = repeated
 	return e.arrangeTopic(ctx, e.installTopic(ref, *r))
 }
 
@@ -170,6 +193,9 @@ func (e *Engine) reloadTopic(ctx context.Context, ref Ref, refused *topicSetup) 
 func (e *Engine) arrangeTopic(ctx context.Context, t *topic) (*topic, *topicSetup, error) {
 	err := e.applyTopic(ctx, t)
 	if errors.Is(err, store.ErrGone) {
+		if err := e.strike(ctx, topicKey(t.ref), t.setup.Load().revision); err != nil {
+			return nil, nil, fromStore(fmt.Errorf("strike topic %s, which was dropped, off the catalog: %w", t.ref, err))
+		}
 		e.uninstallTopic(t)
 		return nil, nil, noTopic(t.ref)
 	}

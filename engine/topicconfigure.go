@@ -55,19 +55,36 @@ func (e *Engine) tryReplaceTopic(ctx context.Context, ref Ref, was *topicRecord,
 		return err
 	}
 	if was == nil || was.config != r.config {
-		value, err := encodeTopic(r.id, r.config)
-		if err != nil {
-			return fromStore(fmt.Errorf("encode the catalog entry of topic %s: %w", ref, err))
-		}
-		r.revision, err = e.store.Put(ctx, topicKey(ref), value, r.revision)
-		if errors.Is(err, store.ErrConflict) {
+		if r.revision, err = e.putTopic(ctx, ref, &r); err != nil {
 			return err
 		}
-		if err != nil {
-			return fromStore(fmt.Errorf("write the catalog entry of topic %s: %w", ref, err))
-		}
 	}
-	return withOutcome(Unknown, e.applyTopic(ctx, e.installTopic(ref, r)))
+	t := e.installTopic(ref, r)
+	err = e.applyTopic(ctx, t)
+	if errors.Is(err, store.ErrGone) { // see arrangeTopic
+		if err := e.strike(ctx, topicKey(ref), r.revision); err != nil {
+			return withOutcome(Unknown, fmt.Errorf("strike topic %s, which was dropped, off the catalog: %w", ref, err))
+		}
+		e.uninstallTopic(t)
+		return fmt.Errorf("topic %s was dropped: %w", ref, store.ErrConflict)
+	}
+	return withOutcome(Unknown, err)
+}
+
+// putTopic writes r if the entry still has r's revision, and gives the new one. A conflict is returned as such.
+func (e *Engine) putTopic(ctx context.Context, ref Ref, r *topicRecord) (store.Revision, error) {
+	value, err := encodeTopic(r.id, r.config)
+	if err != nil {
+		return 0, fromStore(fmt.Errorf("encode the catalog entry of topic %s: %w", ref, err))
+	}
+	rev, err := e.store.Put(ctx, topicKey(ref), value, r.revision)
+	if errors.Is(err, store.ErrConflict) {
+		return 0, err
+	}
+	if err != nil {
+		return 0, fromStore(fmt.Errorf("write the catalog entry of topic %s: %w", ref, err))
+	}
+	return rev, nil
 }
 
 // nextTopic is the record to write; its revision is still that of the present one.

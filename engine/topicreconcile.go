@@ -30,6 +30,9 @@ func (e *Engine) reconcileTopics(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if e.shared() {
+		return e.reconcileOffsets(ctx)
+	}
 	for id := range orphans {
 		if err := e.store.DropLog(ctx, id); err != nil {
 			return fmt.Errorf("drop log %d, which no topic has: %w", id, err)

@@ -22,6 +22,8 @@ type topicRecord struct {
 	id       store.LogID
 	config   TopicConfig
 	revision store.Revision
+	// repeated is not kept; see topicSetup.
+	repeated bool
 }
 
 // topicsPrefix is what the keys of a tenant's topics begin with.

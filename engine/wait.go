@@ -30,6 +30,8 @@ const (
 	tryAgain verdict = iota + 1
 	// dismissed: the time is up, or the engine drains.
 	dismissed
+	// tryAlone: nothing is known to have become ready. It is not handed on.
+	tryAlone
 )
 
 // waiter is one receive in one line. It belongs to one goroutine; a line holds it at most once. A receive from several
@@ -56,6 +58,18 @@ func (l *line) signal() {
 	defer l.mu.Unlock()
 	if l.first != nil {
 		l.take(l.first, tryAgain)
+	}
+}
+
+// nudge lets the oldest waiter try although there was no signal.
+func (l *line) nudge() {
+	if l.waiting.Load() == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.first != nil {
+		l.take(l.first, tryAlone)
 	}
 }
 

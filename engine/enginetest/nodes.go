@@ -54,6 +54,7 @@ var nodeTests = map[string]func(*cluster){
 	"NodesThatAreBackWorkOn":                 nodesThatAreBackWorkOn,
 	"AStoreThatWasAwayCostsNobodyHisWork":    aStoreThatWasAwayCostsNobodyHisWork,
 	"SchedulesFireOnceWhoeverSends":          schedulesFireOnceWhoeverSends,
+	"LostAnnouncementsAreMadeUpFor":          lostAnnouncementsAreMadeUpFor,
 	"OffsetsOfANewTopicSurviveAStart":        offsetsOfANewTopicSurviveAStart,
 }
 
@@ -115,6 +116,24 @@ func (n *node) end() {
 type cable struct {
 	store.Store
 	cut atomic.Bool
+	// deaf loses all announcements.
+	deaf atomic.Bool
+}
+
+func (c *cable) Watch(notify func(store.QueueID)) {
+	c.Store.Watch(func(q store.QueueID) {
+		if !c.deaf.Load() {
+			notify(q)
+		}
+	})
+}
+
+func (c *cable) WatchLogs(notify func(store.LogID, uint32)) {
+	c.Store.WatchLogs(func(l store.LogID, partition uint32) {
+		if !c.deaf.Load() {
+			notify(l, partition)
+		}
+	})
 }
 
 func (c *cable) torn() error {
@@ -661,6 +680,42 @@ func aStoreThatWasAwayCostsNobodyHisWork(c *cluster) {
 	a.advance(20 * time.Second)
 	b.wantTask(task.ID, engine.TaskDone, 200)
 	b.wantCounts(named("to"), engine.Counts{Ready: 200})
+}
+
+// lostAnnouncementsAreMadeUpFor has a node that hears nothing of what becomes ready.
+func lostAnnouncementsAreMadeUpFor(c *cluster) {
+	a, b := c.two()
+	a.put(ref)
+	if _, _, err := a.engine.PutTopic(a.Context(), ref, engine.DefaultTopicConfig(), engine.Condition{}); err != nil {
+		c.Fatal(err)
+	}
+	b.cable.deaf.Store(true)
+	first, second := b.wait(ref, time.Hour), b.wait(ref, time.Hour)
+	begun, read := time.Now(), make(chan time.Duration)
+	for range 2 {
+		go func() {
+			got, err := b.engine.Read(b.Context(), ref, engine.ReadRequest{Wait: time.Hour})
+			if err != nil || len(got.Records) != 1 {
+				b.Errorf("a read that waits: %d records, %v, want 1", len(got.Records), err)
+			}
+			read <- time.Since(begun)
+		}()
+	}
+	a.advance(time.Minute)
+	a.send(ref, "m", "n")
+	if _, err := a.engine.Produce(a.Context(), ref, engine.ProduceRequest{Records: []engine.Record{{}}}); err != nil {
+		c.Fatal(err)
+	}
+	const late = time.Minute + 15*time.Second
+	if x, y := <-read, <-read; max(x, y) > late || min(x, y) < time.Minute {
+		c.Errorf("reads whose announcement was lost ended after %v and %v, want within %v", x, y, late)
+	}
+	for _, w := range []*waiter{first, second} {
+		<-w.done
+		if w.err != nil || len(w.messages) != 1 || w.took > late {
+			c.Errorf("a receive whose announcement was lost: %d messages after %v (%v), want 1 within %v", len(w.messages), w.took, w.err, late)
+		}
+	}
 }
 
 // offsetsOfANewTopicSurviveAStart commits between the look at the topics and the one at the offsets of a node that starts.
