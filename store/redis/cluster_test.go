@@ -77,6 +77,7 @@ func TestClusterMode(t *testing.T) {
 	want(t, h.logs, 30, "an append")
 	useMoves(m)
 	useQueue(m)
+	useFences(m)
 
 	r.sums[fenceScript.sum] = true // for each tag when it connects
 	ran := slices.Sorted(maps.Keys(r.sums))
@@ -121,6 +122,13 @@ func useLog(m *mover) {
 	_, err = s.SweepLog(ctx, l)
 	m.must("SweepLog", err)
 	m.must("DropLog", s.DropLog(ctx, l))
+}
+
+func useFences(m *mover) {
+	tell(m.next, firstBump)
+	if l, err := m.next.countLosses(m.Context(), allOfThem); err != nil || l != (Loss{}) {
+		m.Errorf("countLosses = %+v, %v; want nothing", l, err)
+	}
 }
 
 func useMoves(m *mover) {

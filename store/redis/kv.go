@@ -43,20 +43,22 @@ func (s *Store) Put(ctx context.Context, key string, value []byte, prev store.Re
 	if prev != 0 && prev != store.AnyRevision {
 		sc = kvReplace
 	}
-	r, _, err := s.timed(ctx, sc, s.kvKeys(5), key, value, expected(prev))
+	r, now, err := s.timed(ctx, sc, s.kvKeys(5), key, value, expected(prev))
 	if err != nil {
 		return 0, fmt.Errorf("put %q at revision %s: %w", key, expected(prev), err)
 	}
-	return store.Revision(r.int()), r.done()
+	revision := r.int()
+	s.toldRevision(revision, r, now)
+	return store.Revision(revision), r.done()
 }
 
 // Delete implements [store.KV].
 func (s *Store) Delete(ctx context.Context, key string, prev store.Revision) error {
-	r, _, err := s.timed(ctx, kvDelete, s.kvKeys(5), key, expected(prev))
+	r, now, err := s.timed(ctx, kvDelete, s.kvKeys(5), key, expected(prev))
 	if err != nil {
 		return fmt.Errorf("delete %q at revision %s: %w", key, expected(prev), err)
 	}
-	r.int()
+	s.toldRevision(r.int(), r, now)
 	return r.done()
 }
 

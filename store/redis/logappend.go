@@ -31,6 +31,7 @@ func (s *Store) Append(ctx context.Context, p store.AppendParams) (store.AppendR
 	if err == nil {
 		var res store.AppendResult
 		if res, err = appended(r, now); err == nil {
+			s.toldAppended(p.Log, r, now, res.Parts)
 			return res, r.done()
 		}
 	}

@@ -25,6 +25,7 @@ const lastSeq = store.Seq(1) << 53
 type queueCall struct {
 	id       store.QueueID
 	revision string
+	acks     store.Acks
 }
 
 // Statuses in the reply of a queue's script, after the time.
@@ -46,7 +47,7 @@ func (s part) queue(ctx context.Context, sc *script, c queueCall, args ...any) (
 	keys, name := s.keysOf(c.id), s.name(c.id)
 	args = append([]any{name, c.revision}, args...)
 	for {
-		r, now, err := s.timed(ctx, sc, keys, args...)
+		r, now, err := s.timedAcked(ctx, sc, keys, c.acks, args...)
 		if err != nil {
 			return nil, 0, fmt.Errorf("%s %d: %w", sc.name, c.id, err)
 		}
@@ -68,7 +69,9 @@ func (s part) queue(ctx context.Context, sc *script, c queueCall, args ...any) (
 }
 
 // revised is a call for the settings of a revision.
-func revised(id store.QueueID, revision uint64) queueCall { return queueCall{id, decimal(revision)} }
+func revised(id store.QueueID, revision uint64) queueCall {
+	return queueCall{id: id, revision: decimal(revision)}
+}
 
 // newLook is a script that only carries out what time has made due and looks: it may be lost or repeated without harm.
 func newLook(name string) *script {
@@ -85,6 +88,12 @@ func (r *reply) uint() uint64 {
 		r.fail("a number", t)
 	}
 	return n
+}
+
+// acked is the same call, waiting for copies.
+func (c queueCall) acked(acks store.Acks) queueCall {
+	c.acks = acks
+	return c
 }
 
 // flag is how scripts are told yes or no.

@@ -24,7 +24,10 @@ func (s part) configureFirst(ctx context.Context, id store.QueueID, settings sto
 
 func (s part) configure(ctx context.Context, id store.QueueID, settings store.Settings, create bool) error {
 	args := append([]any{decimal(settings.Revision), flag(create)}, settingArgs(settings)...)
-	_, _, err := s.queue(ctx, queueConfigure, queueCall{id: id}, args...)
+	r, now, err := s.queue(ctx, queueConfigure, queueCall{id: id}, args...)
+	if err == nil {
+		s.told(id, r, now, nothingMuch, 0)
+	}
 	return err
 }
 

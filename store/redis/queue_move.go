@@ -75,7 +75,7 @@ func (s part) mark(ctx context.Context, p store.MoveParams, noted int64) (intent
 	}
 	oldest := p.Select.States == store.StateDead && onlyStates(&p.Select)
 	args := []any{decimal(uint64(p.Target)), p.Limit, p.Label, flag(p.Renew), flag(p.Replace != nil), size, body, flag(oldest), noted}
-	r, _, err := s.queue(ctx, queueMoveMark, queueCall{id: p.Source}, append(args, selectionArgs(&p.Select)...)...)
+	r, now, err := s.queue(ctx, queueMoveMark, queueCall{id: p.Source}, append(args, selectionArgs(&p.Select)...)...)
 	if err != nil {
 		return in, 0, err
 	}
@@ -86,6 +86,7 @@ func (s part) mark(ctx context.Context, p store.MoveParams, noted int64) (intent
 	if r.more() {
 		in.read(r.list())
 	}
+	s.told(p.Source, r, now, settles, len(in.moving))
 	return in, next, r.done()
 }
 

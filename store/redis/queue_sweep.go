@@ -16,5 +16,6 @@ func (s part) sweep(ctx context.Context, id store.QueueID) (store.SweepResult, e
 	}
 	res := store.SweepResult{Expired: int(r.int()), Lapsed: int(r.int()), Ready: r.int(), Dead: r.int()}
 	res.NextDue = until(now, r.int())
+	s.told(id, r, now, nothingMuch, 0)
 	return res, r.done()
 }

@@ -46,6 +46,9 @@ func (s *Store) arrival(ctx context.Context, sc *script, in intent, args ...any)
 		}
 		r, now, err := to.queue(ctx, sc, queueCall{id: in.target}, args...)
 		if q = s.learned(in.target, err); q == nil {
+			if err == nil && sc == queueMoveInsert {
+				to.told(in.target, r, now, sends, len(in.moving))
+			}
 			return r, now, err
 		}
 	}

@@ -63,6 +63,9 @@ end
 
 local MOST_CUTS = 32
 
+-- read_cuts are the commits that were passed over: of each cut the one before it and its last one. The oldest are forgotten.
+local function read_cuts() return cmsgpack.unpack(redis.call('HGET', key.counters, 'cuts') or '\144') end
+
 -- jump begins a new time line: what names things goes on above all that the lost ones may have given out. What it leaves
 -- out of the commits is noted as a cut.
 local function jump()
@@ -71,7 +74,7 @@ local function jump()
     counters[name] = beyond(counters[name])
   end
   counters.fenced = bump
-  local cuts = cmsgpack.unpack(redis.call('HGET', key.counters, 'cuts') or '\144')
+  local cuts = read_cuts()
   if cuts[#cuts] == last then
     cuts[#cuts] = counters.commits
   else
