@@ -20,6 +20,8 @@ const (
 	// kvTag stands beside the tags of generations for the key-value part.
 	kvTag   = tags
 	allTags = tags + 1
+	// noTag is of keys that name nothing which a failover could give out twice: registries and notes.
+	noTag = -1
 	// unknownBump is of a tag whose record was not read yet.
 	unknownBump = -1
 )
@@ -53,13 +55,16 @@ func (a identity) String() string {
 	return a.run[:8] + " after " + a.past[:8]
 }
 
-// tagOf is the number of the tag of a key.
+// tagOf is the number of the tag of a key, or noTag.
 func (s *Store) tagOf(key string) int {
-	text, _ := strings.CutPrefix(key, s.o.Prefix+"{")
-	if b, err := hex.DecodeString(text[:min(2, len(text))]); err == nil && len(b) == 1 {
+	text, _, _ := strings.Cut(strings.TrimPrefix(key, s.o.Prefix+"{"), "}")
+	if text == "kv" {
+		return kvTag
+	}
+	if b, err := hex.DecodeString(text); err == nil && len(b) == 1 {
 		return int(b[0])
 	}
-	return kvTag
+	return noTag
 }
 
 // fenceKey is the record of a tag.
@@ -106,10 +111,11 @@ func (v *server) fence(ctx context.Context, c redis.Cmdable, here identity) erro
 			return err
 		}
 		was := v.bumps[tag].Swap(told.bump)
-		if v.store.newest(tag, told.bump) || told.bumped {
+		newer := v.store.newest(tag, told.bump)
+		if newer || told.bumped {
 			behind = append(behind, tag)
 		}
-		if told.bumped || was >= 0 && was != told.bump {
+		if newer || told.bumped || was >= 0 && was != told.bump {
 			f.Tags++
 			f.From, f.At = told.before, time.UnixMilli(told.bump).UTC()
 		}
@@ -179,8 +185,10 @@ func (v *server) know(ctx context.Context, tag int) error {
 	if err := r.done(); err != nil {
 		return err
 	}
+	if v.store.newest(tag, bump) { // since its keys were on the server that they came from
+		v.store.failedOver(Failover{Server: v.name, To: here.String(), At: time.UnixMilli(bump).UTC(), Tags: 1}, []int{tag})
+	}
 	v.bumps[tag].CompareAndSwap(unknownBump, bump)
-	v.store.newest(tag, bump)
 	return nil
 }
 
@@ -197,9 +205,6 @@ func (s *Store) newest(tag int, bump int64) bool {
 	}
 }
 
-// bumped is the newest bump of the tag of some keys.
-func (s *Store) bumped(keys []string) int64 { return max(s.bumps[s.tagOf(keys[0])].Load(), 0) }
-
 // moment is an argument: the latest time seen, and the bump that the server has told which the call goes to. It is written
 // on a connection of which it is known where it leads to, so the bump is read only then.
 type moment struct {
@@ -212,7 +217,10 @@ type moment struct {
 
 // MarshalBinary implements [encoding.BinaryMarshaler].
 func (m *moment) MarshalBinary() ([]byte, error) {
-	bump := max(m.to.bumps[m.tag].Load(), 0)
+	bump := int64(0)
+	if m.tag != noTag {
+		bump = max(m.to.bumps[m.tag].Load(), 0)
+	}
 	m.bump.Store(bump)
 	b := strconv.AppendInt(make([]byte, 0, 32), m.seen.Load(), 10)
 	return strconv.AppendInt(append(b, ' '), bump, 10), nil

@@ -12,7 +12,7 @@ import (
 // TestSilence stops a server without closing its connections.
 func TestSilence(t *testing.T) {
 	t.Parallel()
-	own := redistest.Start(t)
+	own := redistest.Start(t, "--appendfsync", "always")
 	s := open(t, Options{URL: own.URL, Silence: 200 * time.Millisecond})
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {

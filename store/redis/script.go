@@ -190,8 +190,10 @@ func (s *Store) runOn(ctx context.Context, v *server, sc *script, keys []string,
 	v.attend()
 	if len(args) > 1 {
 		if m, ok := args[1].(*moment); ok {
-			if err := v.know(ctx, m.tag); err != nil {
-				return nil, err
+			if m.tag != noTag {
+				if err := v.know(ctx, m.tag); err != nil {
+					return nil, err
+				}
 			}
 			m.to = v
 		}
