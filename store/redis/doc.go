@@ -16,6 +16,7 @@
 //	{kv}v, {kv}n      hashes of the key-value part: key → value, key → revision
 //	{kv}k             sorted set, all scores 0: its keys, for listing in order
 //	{kv}r             string: the last revision given out
+//	{kv}c             hash: fenced and cuts, as of a queue, of which the commits are the revisions
 //
 // What belongs to a generation is in keys with one of 256 tags, its remainder in two hexadecimal digits, so that the news
 // of all can be heard on 256 channels, each in the slot of what it is about.
@@ -23,6 +24,7 @@
 //	{<tag>}q<generation>:<letter>   a queue
 //	{<tag>}l<generation>:<name>     a log
 //	{<tag>}news                     channel of announcements
+//	{<tag>}fence, {kv}fence         hash: run and past, of the process that served the tag last, and bump, see Failover
 //
 // The letters of a queue are these; only keys that hold something exist:
 //
@@ -72,6 +74,10 @@
 //	token             the last one given out
 //	turns             of groups that were served or became known
 //	moves             that went out
+//	commits           changes: calls that changed something
+//	fenced            the last bump that the queue was told of, see Failover; 0 if there was none
+//	cuts              of the last 32 times that it moved on then, the commit before and the last one that was passed over, as
+//	                  MessagePack; absent if it never did
 //	kept              how many messages are in b
 //	removed           how many left since it was looked whether the stream is sparse
 //	ready, leased, delayed, dead, expiring
@@ -86,9 +92,10 @@
 //
 // The names of a log are these:
 //
-//	c     hash        (for an hour after the log was dropped only the field dropped) revision, partitions, age and bytes of retention (milliseconds, 0 for none), now (as above), and
-//	                  p<number> for each partition that had a record: first, next, gone, total, call and kept, see
-//	                  lua/log.lua
+//	c     hash        (for an hour after the log was dropped only the field dropped) revision, partitions, age and bytes of
+//	                  retention (milliseconds, 0 for none), now (as above), fenced (the bump at its creation, absent for
+//	                  none), and p<number> for each partition that had a record: first, next, gone, total, call and kept,
+//	                  and after a failover fenced, and beginning and end of each hole, see lua/log.lua
 //	<n>s  stream      the records of partition n. The id of an entry is <offset>-1. Fields, always in this order: size, time
 //	                  (milliseconds), body
 //	<n>f  hash        facts of these records in blocks of 64, see lua/logfacts.lua
@@ -99,11 +106,11 @@
 //
 // A script is put together from a file of its own and the shared files that it and they include. KEYS of a queue's script
 // are the keys above, in the order c s t v a r l d x z g n w y o p u e m f h j i k b, and the channel. ARGV begins with the
-// time (lua/clock.lua), the generation and the revision of the settings that the call was made for, or nothing if it is for any,
+// time and the bump (lua/clock.lua), the generation and the revision of the settings that the call was made for, or nothing if it is for any,
 // and goes on with what the header of the script says. The reply is an array of queue time, a status and the result, or an
 // error (GONE, STALE, REUSED). The status is
 //
-//	1  done
+//	1  done; the number of the commit comes next, 0 if nothing was changed
 //	0  much was due, and a bounded part of it was done but not yet the call: make the call again
 //	2  a change of settings has something left to do: run queue_work, then make the call again
 //
@@ -136,4 +143,45 @@
 //     that. The source gives a move that is late another id.
 //   - Messages become again what they were only when the target is gone, or after it has noted that it refuses this id.
 //   - A move begins within half a minute after it was noted; the note stays for two minutes.
+//
+// # Failover
+//
+// A replica that becomes the master may not have heard of the last changes that its master acknowledged, and a server that
+// starts again may have lost them from its files. What was done and what is given out after that goes on from an earlier
+// moment: it is another time line. The rules are:
+//
+//   - Each tag, and the key-value part, has a record of the process that served it last. A store that meets another one,
+//     before it uses a connection to it, enters that one and makes the bump of the tag rise: a time in milliseconds. All calls
+//     carry the bump that the server has told which they go to, and the highest one counts, whoever brings it.
+//   - The first script that may write, brings a higher bump than a queue, a partition of a log or the key-value part knows
+//     of, and gives out something there, moves on all counters whose values leave the server, so that none is given out in
+//     two time lines: of a queue next, token, moves and commits, of the key-value part the revision. They become one more
+//     than the bump in milliseconds since 2025 times 64, or than the present value and 2^26, if that is more. So a lost
+//     time line must not have given out more than 2^26, or 64 a millisecond since the last failover that is known.
+//   - A partition moves on to a multiple of 2^18, by the same rule with 256 a millisecond and 2^20, and notes the offsets
+//     between as a hole. No record is ever there, and Fetch says where to go on. Holes are forgotten when all before them is
+//     removed, but for the last one. In an aligned stretch of 2^18 offsets there are never records of two time lines, so
+//     what is known of blocks of records holds.
+//   - What is made while the tag has a bump may be what was lost and is made again. A queue then begins as if it had moved
+//     on. A log does so if its generation was enrolled before; else it is new and begins at 0.
+//   - What looks only does not move on. Until something is appended, the offsets of lost records are beyond the end.
+//
+// The rest needs no such care, since it never leaves the server, or since it is lost together with what it speaks of:
+//
+//   - turns, the numbers of groups and lanes, kept and visits are known inside only.
+//   - Idempotency and deduplication keys and attempts are chosen by clients. If the server still has one it also has what
+//     was made under it; if not, a repeat makes it again, with other numbers.
+//   - The target of a move may have lost that it inserted or refused an id, and the source that it gave one out. A new
+//     intent has an id that was never given out, so it is not taken for one that is done. A lost insert can be made again
+//     as long as the source still has its intent; if that was deleted, the messages are lost with the insert, and counted. A lost
+//     mark leaves messages in both queues, which is a second delivery. So is a refusal that the target has lost, if the
+//     insert that it was to forbid is still on its way.
+//   - Where a moved message was first sent is a sequence that the source never gives out again.
+//
+// What is lost is counted. A commit, revision or offset that was passed over is not in the present time line, so a change with
+// that number is lost. Each store remembers the last 65,536 answers that it was given, with the bump that their calls carried,
+// and after a failover asks the queues, partitions and revisions that they are about which numbers were passed over
+// (lua/queue_fence.lua, log_fence.lua, kv_fence.lua), which makes them move on. Its own changes are counted exactly, by
+// kind. Between the last commit that is still there and the last lost one that it was told of itself, the others were made
+// by others. What an old master answers late, with an older bump, is counted when it comes.
 package redis
