@@ -51,7 +51,10 @@ folder of its own. Only when --url is given one that runs already is loaded inst
 Every phase takes turns with a handler (chi and encoding/json, in a process of its own) that only reads and decodes one
 message, so that the ratio between the two says what queueing and durability cost on this machine, whatever it is doing
 besides. The client writes prepared bytes to ` + "`--connections`" + ` sockets and is the same for both. What is shown is the median of
-the rounds.`,
+the rounds.
+
+On Redis every phase also takes turns with two clients of the same Redis, with as many callers and the same batches: one
+that runs the same scripts and does nothing else, and one that uses a stream and a consumer group instead.`,
 		Example: `  dabba bench
   dabba bench --depth 1000000
   dabba bench --fifo
@@ -140,7 +143,7 @@ func (o *benchOptions) explain(c *client, err error) error {
 
 // run measures, either the server the client points to or one of its own.
 func (o *benchOptions) run(ctx context.Context, p program, c *client, given bool) error {
-	phases := time.Duration(o.rounds+1) * 20 * o.duration.value
+	phases := time.Duration(o.rounds+1) * 26 * o.duration.value
 	filling := time.Duration(o.depth/2000) * time.Second // a server slower than this is not worth waiting for
 	ctx, cancel := context.WithTimeoutCause(ctx, phases+filling+benchSlack, errors.New("the server is too slow: the run took too long"))
 	defer cancel()
@@ -151,16 +154,21 @@ func (o *benchOptions) run(ctx context.Context, p program, c *client, given bool
 	}
 	defer handler.stop()
 	server := &benchServer{base: c.base}
+	var measure *yardstick
 	if !given {
 		if server, err = startServer(ctx, p, o.parent, o.store); err != nil {
 			return err
 		}
 		defer server.stop()
+		if measure, err = openYardstick(ctx, o); err != nil {
+			return err
+		}
+		defer measure.close(p.errOut)
 		c.base, c.token = server.base, ""
 	} else {
 		fmt.Fprintf(p.errOut, "dabba: loading the server at %s\n", c.base)
 	}
-	b := &bench{options: o, client: c, server: server, handler: handler, progress: p.errOut, name: "bench-" + rand.Text()[:8]}
+	b := &bench{options: o, client: c, server: server, handler: handler, yardstick: measure, progress: p.errOut, name: "bench-" + rand.Text()[:8]}
 	report, err := b.all(ctx)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil && ctx.Err() != nil {

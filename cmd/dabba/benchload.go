@@ -70,21 +70,26 @@ func (l *load) close() {
 // run repeats the work on all connections at once until the time is over, or the first of them finds the queue
 // drained.
 func (l *load) run(ctx context.Context, d time.Duration, do work) (measured, error) {
+	return repeat(ctx, len(l.wires), d, func(i int) (int, error) { return do(l.wires[i]) })
+}
+
+// repeat has so many callers do a unit of work again and again, as [load.run] does.
+func repeat(ctx context.Context, callers int, d time.Duration, do func(caller int) (int, error)) (measured, error) {
 	var (
 		wg       sync.WaitGroup
 		over     atomic.Bool
-		messages = make([]int, len(l.wires))
-		taken    = make([][]time.Duration, len(l.wires))
-		failed   = make([]error, len(l.wires))
+		messages = make([]int, callers)
+		taken    = make([][]time.Duration, callers)
+		failed   = make([]error, callers)
 	)
 	start := time.Now()
 	end := start.Add(d)
 	stop := context.AfterFunc(ctx, func() { over.Store(true) })
 	defer stop()
-	for i, w := range l.wires {
+	for i := range callers {
 		wg.Go(func() {
 			for at := time.Now(); at.Before(end) && !over.Load(); {
-				n, err := do(w)
+				n, err := do(i)
 				if err != nil {
 					over.Store(true)
 					failed[i] = err

@@ -15,7 +15,9 @@ type bench struct {
 	options         *benchOptions
 	client          *client
 	server, handler *benchServer
-	progress        io.Writer
+	// yardstick is nil when the server is not one of ours on Redis.
+	yardstick *yardstick
+	progress  io.Writer
 	// name begins the names of all queues of this run.
 	name string
 }
@@ -50,6 +52,9 @@ func (b *bench) all(ctx context.Context) (*benchReport, error) {
 	defer toHandler.close()
 
 	report := newBenchReport(o)
+	if b.yardstick != nil {
+		report.Redis = b.yardstick.promise
+	}
 	for round := range o.rounds + 1 {
 		d := o.duration.value
 		if round == 0 {
@@ -109,6 +114,15 @@ func (b *bench) phases(
 		return err
 	}
 	defer b.deleteQueue(ctx, queue)
+	yardstick := b.yardstick
+	if prefix != "" {
+		yardstick = nil
+	}
+	if yardstick != nil {
+		if err := yardstick.bare.Renew(ctx); err != nil {
+			return fmt.Errorf("make a queue for a client of Redis: %w", err)
+		}
+	}
 	requests := prepare(toServer, queue, b.options)
 	empty := newRequests(toHandler, queue, b.options)
 	phases := []struct {
@@ -128,7 +142,13 @@ func (b *bench) phases(
 		if err != nil {
 			return fmt.Errorf("measure %q: %w", phase.name, err)
 		}
-		results[phase.name] = comparison{server: server, handler: handler}
+		c := comparison{server: server, handler: handler}
+		if yardstick != nil {
+			if err := yardstick.measure(ctx, phase.name, d, &c); err != nil {
+				return err
+			}
+		}
+		results[phase.name] = c
 	}
 	return nil
 }

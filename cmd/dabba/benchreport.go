@@ -10,20 +10,26 @@ import (
 	"time"
 )
 
-// comparison is one phase of one round: the server beside the handler measured just before it.
-type comparison struct{ server, handler measured }
+// comparison is one phase of one round: the server beside the handler measured just before it, and on Redis what a client
+// makes of the same scripts and of a stream, measured just after it.
+type comparison struct {
+	server, handler measured
+	bare, stream    *measured
+}
 
 // benchReport is what a run found out. All figures are medians over its rounds.
 type benchReport struct {
-	Version     string        `json:"version"`
-	Machine     string        `json:"machine"`
-	Connections int           `json:"connections"`
-	Size        int           `json:"size_bytes"`
-	Duration    string        `json:"duration"`
-	Rounds      int           `json:"rounds"`
-	Groups      int           `json:"groups,omitzero"`
-	Phases      []phaseReport `json:"phases"`
-	Depth       *depthReport  `json:"depth,omitzero"`
+	Version     string `json:"version"`
+	Machine     string `json:"machine"`
+	Connections int    `json:"connections"`
+	Size        int    `json:"size_bytes"`
+	Duration    string `json:"duration"`
+	Rounds      int    `json:"rounds"`
+	Groups      int    `json:"groups,omitzero"`
+	// Redis is how a Redis keeps what it is given that the server is on.
+	Redis  string        `json:"redis,omitzero"`
+	Phases []phaseReport `json:"phases"`
+	Depth  *depthReport  `json:"depth,omitzero"`
 
 	rounds []map[string]comparison
 }
@@ -40,7 +46,8 @@ type phaseReport struct {
 	// OfStandard is, for a FIFO queue, its rate by that of the standard queue in the same round, the median of them.
 	OfStandard float64 `json:"of_standard_queue,omitzero"`
 	// OfNative is, over the SQS wire, its rate by that of the native one in the same round, the median of them.
-	OfNative float64 `json:"of_native_wire,omitzero"`
+	OfNative float64      `json:"of_native_wire,omitzero"`
+	Beside   *redisReport `json:"beside_redis,omitzero"`
 	// processor time
 	Micros        float64 `json:"server_us_per_message,omitzero"`
 	HandlerMicros float64 `json:"handler_us_per_request,omitzero"`
@@ -100,6 +107,7 @@ func (r *benchReport) finish() {
 		row.Ratio = median(row.Ratios)
 		row.OfStandard = r.against(phase, onFIFO)
 		row.OfNative = r.against(phase, onSQS)
+		row.Beside = r.besideRedis(phase)
 		r.Phases = append(r.Phases, row)
 	}
 }
@@ -176,6 +184,9 @@ func (r *benchReport) print(out io.Writer) error {
 			fmt.Fprintf(out, "%s  %s: %.2f\n", heading, p.Phase, p.OfNative)
 			heading = ""
 		}
+	}
+	if err := r.printRedis(out); err != nil {
+		return err
 	}
 	if r.Depth == nil {
 		return nil
