@@ -91,6 +91,10 @@ bench-parts: ## Go benchmarks of the parts; BENCH=regexp chooses
 torture: ## crashes, damage, faults and histories, as long as a night allows; DABBA_SEED=n repeats a run
 	DABBA_TORTURE=1 $(GO) test -count=1 -timeout $(TORTURE_TIME) ./store/... ./engine/... ./integration/...
 
+.PHONY: polls
+polls: ## 5,000 receives that wait on one server over Redis, and how soon Redis answers meanwhile
+	DABBA_TORTURE=1 $(GO) test -count=1 -v -run '^TestManyLongPollsOnRedis$$' ./integration
+
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (30s)
 	$(GO) test -list '^Fuzz' ./... | awk '/^Fuzz/ { name[++n] = $$1 } /^ok/ { for (i = 1; i <= n; i++) print $$2, name[i]; n = 0 }' | \
