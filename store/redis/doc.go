@@ -1,5 +1,5 @@
-// Package redis keeps everything in a Redis server, 7.0 or later, so that many stateless nodes can serve the same queues
-// and logs. Every transition of a queue is one Lua script: the rules of the state machine in store/internal/model stand
+// Package redis keeps everything in Redis, 7.0 or later, so that many stateless nodes can serve the same queues and logs: in one
+// server, in one with replicas that Sentinel watches over, or in a cluster. Every transition of a queue is one Lua script: the rules of the state machine in store/internal/model stand
 // here once more, in the files lua/*.lua. This comment is the specification of what is kept.
 //
 // # Keys
@@ -143,6 +143,14 @@
 //     that. The source gives a move that is late another id.
 //   - Messages become again what they were only when the target is gone, or after it has noted that it refuses this id.
 //   - A move begins within half a minute after it was noted; the note stays for two minutes.
+//
+// # Servers
+//
+// A call goes to the server that has its keys: the only one, the one that sentinels name, or a master of a cluster, which may
+// send it on to another (topology.go). To each server there are a few connections for scripts, and what is called while
+// one is under way goes over it together, next (lanes.go). Calls that wait for replicas have connections of their own, with one WAIT or
+// WAITAOF for all that went together (acks.go). One more connection asks the server every second who it is and who follows it
+// (server.go, pulse.go), and one hears the channels of its tags (watch.go). What a process is told apart by stands in fence.go.
 //
 // # Failover
 //
