@@ -116,7 +116,12 @@ func (e *Engine) nextRecord(ctx context.Context, ref Ref, was *record, next func
 		return record{}, conflict("fifo", fmt.Sprintf("A queue cannot become FIFO or cease to be; this one has fifo: %t. "+
 			"Create another queue and move the messages.", present.FIFO))
 	}
-	if err := firstError(cfg.validate(ref), e.validCopies(cfg.MinInsyncReplicas)); err != nil {
+	if present != nil {
+		if err := cfg.sameShards(present); err != nil {
+			return record{}, err
+		}
+	}
+	if err := firstError(cfg.validate(ref), e.validCopies(cfg.MinInsyncReplicas), e.validSpread(cfg.Shards)); err != nil {
 		return record{}, err
 	}
 	if present == nil || cfg.DeadLetter.Queue != present.DeadLetter.Queue {

@@ -56,13 +56,13 @@ func TestRecordFormat(t *testing.T) {
 		fourth = `{"version":4,` + base + `"dead_letter":{"queue":"grave","when":"lazy"},"tags":{"k":"v"},` +
 			`"dedup":{"window":300000000000,"scope":"queue"},"limits":{"overflow":"reject"},` +
 			`"priorities":1,"ageing":60000000000,"ack":"explicit","group_lock":"whole",` +
-			`"acks":"leader","min_insync_replicas":1}`
+			`"acks":"leader","min_insync_replicas":1,"shards":1}`
 		whole = `{"version":4,` + base + `"dead_letter":{"queue":"grave","when":"lazy","expired":true,"allow_from":[]},` +
 			`"tags":{"k":"v"},"fifo":true,"dedup":{"content_based":true,"window":1000000000,"scope":"group"},` +
 			`"limits":{"max_messages":1,"max_bytes":2,"overflow":"sample","max_in_flight":3,"per_group_in_flight":4,` +
 			`"rate":0.5,"per_group_rate":6},"priorities":10,"ageing":0,"fair":true,"ack":"on_receive","history":true,` +
 			`"paused":{"produce":true,"consume":true,"consume_until":"2026-11-29T16:50:00Z"},` +
-			`"group_lock":"tail","notes":{"a":"b"},"acks":"all","min_insync_replicas":2,` +
+			`"group_lock":"tail","notes":{"a":"b"},"acks":"all","min_insync_replicas":2,"shards":8,` +
 			`"created_at":"2026-11-29T16:40:00.000000001Z","changed_at":"2026-11-29T16:45:00Z"}`
 		id = store.QueueID(1<<64 - 1)
 	)
@@ -77,7 +77,7 @@ func TestRecordFormat(t *testing.T) {
 		MaxMessages: 1, MaxBytes: 2, Overflow: OverflowSample, MaxInFlight: 3, PerGroupInFlight: 4, Rate: 0.5, PerGroupRate: 6,
 	}
 	all.Priorities, all.Ageing = 10, 0
-	all.Acks, all.MinInsyncReplicas = AcksAll, 2
+	all.Acks, all.MinInsyncReplicas, all.Shards = AcksAll, 2, 8
 	all.GroupLock, all.Notes = GroupLockTail, map[string]string{"a": "b"}
 	created, changed := time.Date(2026, 11, 29, 16, 40, 0, 1, time.UTC), time.Date(2026, 11, 29, 16, 45, 0, 0, time.UTC)
 	until := Pause{Produce: true, Consume: true, ConsumeUntil: time.Date(2026, 11, 29, 16, 50, 0, 0, time.UTC)}

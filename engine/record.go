@@ -43,7 +43,7 @@ func refOfKey(key string) (Ref, error) {
 }
 
 // storedQueue is the JSON of a record. Durations are nanoseconds. Version 1 ends with Tags, version 2 with Paused, and
-// version 3 has no Acks; what they do not have is as in [DefaultConfig].
+// version 3 has no Acks and no Shards; what they do not have is as in [DefaultConfig].
 type storedQueue struct {
 	Version         int               `json:"version"`
 	ID              uint64            `json:"id,string"`
@@ -68,6 +68,7 @@ type storedQueue struct {
 	Notes           map[string]string `json:"notes,omitempty"`
 	Acks            Acks              `json:"acks"`
 	MinInsync       uint32            `json:"min_insync_replicas"`
+	Shards          uint32            `json:"shards"`
 	CreatedAt       time.Time         `json:"created_at,omitzero"`
 	ChangedAt       time.Time         `json:"changed_at,omitzero"`
 }
@@ -125,7 +126,7 @@ func storedOf(id store.QueueID, c QueueConfig) storedQueue {
 		},
 		Priorities: c.Priorities, Ageing: c.Ageing, Fair: c.Fair, Ack: c.Ack, History: c.History,
 		GroupLock: c.GroupLock, Notes: c.Notes,
-		Acks: c.Acks, MinInsync: c.MinInsyncReplicas,
+		Acks: c.Acks, MinInsync: c.MinInsyncReplicas, Shards: c.Shards,
 	}
 }
 
@@ -142,7 +143,7 @@ func (s *storedQueue) config() QueueConfig {
 		},
 		Priorities: s.Priorities, Ageing: s.Ageing, Fair: s.Fair, Ack: s.Ack, History: s.History, Tags: s.Tags,
 		GroupLock: s.GroupLock, Notes: s.Notes,
-		Acks: s.Acks, MinInsyncReplicas: s.MinInsync,
+		Acks: s.Acks, MinInsyncReplicas: s.MinInsync, Shards: s.Shards,
 	}
 }
 

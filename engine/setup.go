@@ -44,6 +44,9 @@ func (s *setup) settings() store.Settings {
 	if c.Priorities > 1 {
 		out.Ageing = c.Ageing
 	}
+	if c.Shards > 1 {
+		out.Shards = c.Shards
+	}
 	if c.History {
 		out.History = HistoryMessages
 	}

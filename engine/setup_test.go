@@ -27,6 +27,7 @@ func TestSettings(t *testing.T) {
 			func(c *QueueConfig) { c.FIFO, c.GroupLock = true, GroupLockTail },
 			with(func(s *store.Settings) { s.Mode, s.Tail = store.FIFO, true }),
 		},
+		"shards": {func(c *QueueConfig) { c.Shards = 8 }, with(func(s *store.Settings) { s.Shards = 8 })},
 		"tail": {func(c *QueueConfig) { c.GroupLock = GroupLockTail }, plain},
 		"fair": {func(c *QueueConfig) { c.Fair = true }, with(func(s *store.Settings) { s.Mode = store.Fair })},
 		"groups in flight": {

@@ -50,7 +50,7 @@ func shown(ref Ref, s *setup, stats store.Stats) Queue {
 		ETag:   etag(s.revision),
 		Counts: Counts{
 			Ready: stats.Ready, Leased: stats.Leased, Delayed: stats.Delayed, Dead: stats.Dead,
-			Bytes: stats.Bytes,
+			Bytes: stats.Bytes, Approximate: stats.Approximate,
 		},
 		OldestAge: stats.OldestAge,
 		CreatedAt: s.createdAt, ChangedAt: s.changedAt,

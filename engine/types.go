@@ -82,6 +82,9 @@ type QueueConfig struct {
 	Ageing time.Duration
 	// Fair lets the groups of a queue that is not FIFO take turns.
 	Fair bool
+	// Shards is over how many parts the queue is spread, from 1 to [MaxShards] and to what the store can do. With more than 1
+	// there is no order, what needs to see all messages cannot be had, and counts are approximate. It cannot be changed.
+	Shards uint32
 	// GroupLock says what of a group a FIFO queue gives while one of its messages is leased or backs off. It does nothing
 	// on other queues.
 	GroupLock GroupLock
@@ -118,6 +121,7 @@ func DefaultConfig() QueueConfig {
 		Limits:     Limits{Overflow: OverflowReject},
 		Priorities: 1,
 		Ageing:     time.Minute,
+		Shards:     1,
 		GroupLock:  GroupLockWhole,
 		Ack:        AckExplicit,
 		Acks:       AcksLeader,
@@ -253,11 +257,13 @@ type Queue struct {
 	CreatedAt, ChangedAt time.Time
 }
 
-// Counts are exact, durable and agree with one another.
+// Counts are exact, durable and agree with one another, unless Approximate.
 type Counts struct {
 	Ready, Leased, Delayed, Dead int64
 	// Bytes is the sum of bodies and attributes of all of them.
 	Bytes int64
+	// Approximate says that the queue has shards: the counts are sums of what each of them counted at its own moment.
+	Approximate bool
 }
 
 // Message is what a client sends.

@@ -80,6 +80,7 @@ func (c *QueueConfig) validate(ref Ref) *Error {
 		c.validatePriorities(),
 		c.validateAck(),
 		validAcks(c.Acks, c.MinInsyncReplicas),
+		c.validateShards(),
 		validTags(c.Tags),
 		validNotes(c.Notes),
 	)

@@ -55,8 +55,8 @@ type Settings struct {
 	ExpiredDead bool
 	// History is the number of messages that were removed of which the last deliveries are remembered.
 	History uint32
-	// Shards spreads a Standard queue with one level and without bounds over so many parts, on stores that have several
-	// leaders ([Info.Shards]); 0 counts as 1. It never changes.
+	// Shards spreads the queue over so many parts, see the package's section on shards; 0 counts as 1. It never changes: another
+	// number is [ErrConflict]. A store that cannot spread queues does not look at it.
 	Shards uint32
 }
 
@@ -142,7 +142,8 @@ type SendParams struct {
 	Acks  Acks
 }
 
-// SendResult says where the messages are: the accepted ones have sequences First, First+1 and so on.
+// SendResult says where the messages are: the accepted ones have sequences First, First+1 and so on. Of a send that was split
+// over shards only Fates say it.
 type SendResult struct {
 	First Seq
 	// Count is the number of messages the (first) call appended.
@@ -515,6 +516,6 @@ type Info struct {
 	Durable bool
 	// Replicated says that the store can wait for replicas, see [Acks].
 	Replicated bool
-	// Shards is over how many parts one queue can be spread; 0 or 1 if it cannot.
+	// Shards is over how many parts one queue can be spread at most; 0 or 1 if it cannot.
 	Shards uint32
 }

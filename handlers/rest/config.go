@@ -36,6 +36,10 @@ type QueueConfig struct {
 	Ageing Duration `json:"ageing" swaggertype:"string" extensions:"x-duration" example:"1m"`
 	// Lets the groups of the queue take turns, so that a busy one does not hold up the others.
 	Fair bool `json:"fair"`
+	// Over how many parts the queue is spread, so that several servers of a cluster share its work; up to 64, and 1 on a
+	// store that cannot. With more than 1 messages have no order, counts are sums of several moments, and fifo, fair,
+	// priorities and limits cannot be had. It cannot be changed.
+	Shards uint32 `json:"shards" example:"1"`
 	// What of a group a FIFO queue delivers while one of its messages is leased or backs off. whole: nothing; tail: what
 	// comes before the first such message, that is what came back, but no newer one.
 	GroupLock engine.GroupLock `json:"group_lock" swaggertype:"string" enums:"whole,tail" example:"whole"`
@@ -145,6 +149,7 @@ func configOf(c engine.QueueConfig) QueueConfig {
 		Priorities: c.Priorities,
 		Ageing:     Duration(c.Ageing),
 		Fair:       c.Fair,
+		Shards:     c.Shards,
 		GroupLock:  c.GroupLock,
 		Ack:        c.Ack,
 		Acks:       c.Acks,
@@ -194,6 +199,7 @@ func (c QueueConfig) engine() engine.QueueConfig {
 		Priorities: c.Priorities,
 		Ageing:     time.Duration(c.Ageing),
 		Fair:       c.Fair,
+		Shards:     c.Shards,
 		GroupLock:  c.GroupLock,
 		Ack:        c.Ack,
 		Acks:       c.Acks,

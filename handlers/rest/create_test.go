@@ -26,7 +26,7 @@ func TestCreateAnswersWithTheWholeConfiguration(t *testing.T) {
 		Has(`"fifo":false`).
 		Has(`"dedup":{"content_based":false,"window":"5m","scope":"queue"}`).
 		Has(`"limits":{"overflow":"reject"}`).
-		Has(`"priorities":1,"ageing":"1m","fair":false,"group_lock":"whole","ack":"explicit","acks":"leader","min_insync_replicas":1,"history":false`).
+		Has(`"priorities":1,"ageing":"1m","fair":false,"shards":1,"group_lock":"whole","ack":"explicit","acks":"leader","min_insync_replicas":1,"history":false`).
 		Has(`"counts":{"ready":0,"leased":0,"delayed":0,"dead":0,"bytes":0}`).
 		Has(`"oldest_age":null`)
 	if got := created.Header.Get("Location"); got != "/v1/queues/orders" {

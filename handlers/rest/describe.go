@@ -42,10 +42,10 @@ type WaitTime struct {
 	P99   *Duration `json:"p99" validate:"required" swaggertype:"string" extensions:"x-nullable" example:"1.5s"`
 }
 
-// Describe shows a queue's configuration and its live, exact counts.
+// Describe shows a queue's configuration and its live counts, which are exact unless it has shards.
 //
 // @Summary Show a queue
-// @Description Its configuration and its live, exact counts, and what this node has done with it since it started: rates over about the last minute, how long messages waited, when it will be drained and by how many workers it could be within five minutes. The ETag header names the configuration.
+// @Description Its configuration and its live counts, which are exact unless it has shards, and what this node has done with it since it started: rates over about the last minute, how long messages waited, when it will be drained and by how many workers it could be within five minutes. The ETag header names the configuration.
 // @ID getQueue
 // @Tags queues
 // @Produce json

@@ -11,7 +11,7 @@ import (
 var features = []string{
 	"ack-on-receive", "attempt-id", "batch", "browse", "committed-offsets", "dead-letter", "deduplication", "etag", "fair", "fifo",
 	"groups", "history", "idempotency-key", "limits", "long-poll", "message-timeline", "multi-receive", "pause", "priorities",
-	"purge", "queue-numbers", "raw-body", "redrive", "release", "reschedule", "retry-policy", "schedules", "tasks", "topics",
+	"purge", "queue-numbers", "raw-body", "redrive", "release", "reschedule", "retry-policy", "schedules", "shards", "tasks", "topics",
 	"traceparent", "ttl",
 }
 

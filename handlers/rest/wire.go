@@ -18,7 +18,7 @@ type Queue struct {
 	QueueNumbers
 }
 
-// Counts are exact and agree with one another.
+// Counts are exact and agree with one another, unless they are approximate.
 type Counts struct {
 	Ready   int64 `json:"ready" validate:"required"`
 	Leased  int64 `json:"leased" validate:"required"`
@@ -26,6 +26,8 @@ type Counts struct {
 	Dead    int64 `json:"dead" validate:"required"`
 	// Bodies and attributes of all of them.
 	Bytes int64 `json:"bytes" validate:"required"`
+	// The queue has shards: the counts are sums of what each of them counted at its own moment. Absent for other queues.
+	Approximate bool `json:"approximate,omitzero"`
 }
 
 // QueueList is one page of queues.
