@@ -1,0 +1,611 @@
+package integration
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// node is one server of ours.
+type node struct {
+	name string
+	srv  *server
+	c    *client
+	gone atomic.Bool // it is killed, or about to be
+	// failovers is how many it had reported when it was last asked.
+	failovers int
+}
+
+// trial is two nodes on one store and clients at work on them, while the store fails.
+type trial struct {
+	t       *testing.T
+	r       *rand.Rand
+	url     string
+	book    *account
+	started int
+	slots   [2]atomic.Pointer[node]
+	queues  []string
+	next    [trialPartitions]uint64
+	tags    atomic.Int64
+	answers atomic.Int64
+	// broken is odd while something is, and rises.
+	broken atomic.Int64
+	holds  struct {
+		sync.Mutex
+		of map[place]*groupHold
+	}
+	// join tells the network of a new node.
+	join func(name string, pid int)
+	// bold clients settle whatever they got. Others ack only what was safe before anything broke: then all else that was sent
+	// is there, or lost.
+	bold bool
+	// limit is how long an answer may take.
+	limit time.Duration
+}
+
+const (
+	trialPartitions = 2
+	trialTopic      = "log"
+	copied          = "copied" // a queue
+	trialGroups     = 4        // of each FIFO queue
+	trialLease      = time.Second
+)
+
+// groupHold is what one receive got of a group.
+type groupHold struct {
+	ends   time.Time
+	broken int64
+	open   map[string]bool // receipts
+}
+
+// newTrial starts the nodes on a store and makes queues and a topic. With copies greater than 1 one of the queues wants so many.
+func newTrial(t *testing.T, url string, copies int, join func(name string, pid int)) *trial {
+	t.Helper()
+	x := &trial{t: t, r: random(seed(t), 0), url: url, book: newAccount(t), join: join, limit: 20 * time.Second}
+	x.holds.of = make(map[place]*groupHold)
+	for i := range x.slots {
+		x.startNode(i)
+	}
+	c := x.slots[0].Load().c
+	for i := range 6 {
+		x.make(c, fmt.Sprintf("standard-%d", i), "")
+	}
+	x.make(c, "first.fifo", `,"fifo":true`)
+	x.make(c, "second.fifo", `,"fifo":true`)
+	if copies > 1 {
+		x.make(c, copied, fmt.Sprintf(`,"acks":"all","min_insync_replicas":%d`, copies))
+	}
+	c.put("/v1/topics/"+trialTopic, fmt.Sprintf(`{"partitions":%d}`, trialPartitions)).want(http.StatusCreated)
+	return x
+}
+
+func (x *trial) make(c *client, queue, config string) {
+	c.create(queue, fmt.Sprintf(`{"visibility":"%dms"%s}`, trialLease.Milliseconds(), config))
+	x.queues = append(x.queues, queue)
+}
+
+// startNode starts a node in one of the two places.
+func (x *trial) startNode(i int) *node {
+	x.t.Helper()
+	x.started++
+	name := fmt.Sprintf("node-%d", x.started)
+	srv := launch(x.t, filepath.Join(x.t.TempDir(), "unused"), "--store", x.url, "--log-level", "warn")
+	if x.join != nil {
+		x.join(name, srv.cmd.Process.Pid)
+	}
+	srv.await()
+	n := &node{name: name, srv: srv, c: srv.client()}
+	n.failovers, _ = n.reported(x.t)
+	x.slots[i].Store(n)
+	return n
+}
+
+// killNode kills a node like a crash.
+func (x *trial) killNode(i int) {
+	n := x.slots[i].Load()
+	n.gone.Store(true)
+	n.srv.kill()
+}
+
+// reported reads from /metrics what a node reports.
+func (n *node) reported(t *testing.T) (failovers int, lost counters) {
+	t.Helper()
+	lost = make(counters)
+	for line := range strings.Lines(string(n.c.get("/metrics").want(http.StatusOK).body)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		v, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			continue
+		}
+		if kind, found := strings.CutPrefix(name, `dabba_store_lost_total{kind="`); found {
+			lost[strings.TrimSuffix(kind, `"}`)] = int(v)
+		}
+		if name == "dabba_store_failovers_total" {
+			failovers = int(v)
+		}
+	}
+	return failovers, lost
+}
+
+// verdict is what an answer says of a request.
+type verdict int
+
+const (
+	happened verdict = iota
+	mayHave
+	hasNot
+)
+
+// call posts a request to a node.
+func (x *trial) call(n *node, path, body, key string) (verdict, []byte) {
+	ctx, cancel := context.WithTimeout(context.Background(), x.limit)
+	defer cancel()
+	c := n.c
+	if key != "" {
+		c = c.with("Idempotency-Key", key)
+	}
+	begun := time.Now()
+	a, err := c.try(ctx, http.MethodPost, path, body)
+	if err != nil {
+		if !n.gone.Load() {
+			x.t.Errorf("POST %s to %s, after %v: %v", path, n.name, time.Since(begun).Round(time.Millisecond), err)
+		}
+		return mayHave, nil
+	}
+	x.answers.Add(1)
+	if a.status == http.StatusOK {
+		return happened, a.body
+	}
+	var p problem
+	if err := json.Unmarshal(a.body, &p); err != nil || a.status != http.StatusServiceUnavailable {
+		x.t.Errorf("POST %s to %s = %d %s, want 200 or 503", path, n.name, a.status, a.body)
+		return mayHave, nil
+	}
+	switch p.Outcome {
+	case "not_applied":
+		return hasNot, nil
+	case "unknown":
+		return mayHave, nil
+	}
+	x.t.Errorf("POST %s to %s answered outcome %q: %s", path, n.name, p.Outcome, a.body)
+	return mayHave, nil
+}
+
+// node is one of the two.
+func (x *trial) node(r *rand.Rand) *node { return x.slots[r.IntN(len(x.slots))].Load() }
+
+// work runs clients until the function it returns is called, which waits for them.
+func (x *trial) work() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	run := func(client func(context.Context, *rand.Rand)) {
+		r := random(x.r.Uint64(), 0)
+		all.Go(func() {
+			tick := time.NewTicker(10 * time.Millisecond)
+			defer tick.Stop()
+			for ctx.Err() == nil {
+				client(ctx, r)
+				select {
+				case <-tick.C:
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	for range 2 {
+		run(x.sendSome)
+		run(x.consumeSome)
+	}
+	run(x.appendSome)
+	for _, queue := range x.queues {
+		if strings.HasSuffix(queue, ".fifo") {
+			last := make(map[string]int)
+			run(func(ctx context.Context, r *rand.Rand) { x.sendInOrder(ctx, r, queue, last) })
+		}
+	}
+	return func() {
+		cancel()
+		all.Wait()
+	}
+}
+
+// compose makes up a message or record.
+func (x *trial) compose(r *rand.Rand, place, group string) (*item, string) {
+	body := make([]byte, 1+r.IntN(200))
+	for i := range body {
+		body[i] = byte('a' + r.IntN(26))
+	}
+	return &item{tag: "m" + strconv.FormatInt(x.tags.Add(1), 10), place: place, group: group, hash: sha256.Sum256(body)}, string(body)
+}
+
+// batch makes up messages for a queue and the request that sends them.
+func (x *trial) batch(r *rand.Rand, queue string, size int, group func() string) ([]*item, string) {
+	var items []*item
+	var many []string
+	for range size {
+		g := ""
+		if group != nil {
+			g = group()
+		}
+		i, body := x.compose(r, queue, g)
+		one := fmt.Sprintf(`{"body":%q,"attributes":{"tag":%q}`, body, i.tag)
+		if g != "" {
+			one += fmt.Sprintf(`,"group":%q,"dedup_id":%q`, g, i.tag)
+		}
+		items, many = append(items, i), append(many, one+"}")
+	}
+	return items, `{"messages":[` + strings.Join(many, ",") + `]}`
+}
+
+// sendSome sends to one of the standard queues, once without a key, with one until it is known that it happened.
+func (x *trial) sendSome(ctx context.Context, r *rand.Rand) {
+	queue := x.queues[r.IntN(len(x.queues))]
+	if strings.HasSuffix(queue, ".fifo") {
+		return
+	}
+	items, body := x.batch(r, queue, 1+r.IntN(4), nil)
+	path := "/v1/queues/" + queue + "/messages"
+	all := queue == copied
+	if r.IntN(8) == 0 {
+		path, all = path+"?acks=all", true
+	}
+	key := ""
+	if r.IntN(2) == 0 {
+		key = items[0].tag
+	}
+	x.send(ctx, r, items, all, path, body, key)
+}
+
+// send sends items, and again if that does no harm. It returns when that is answered, or the clients end.
+func (x *trial) send(ctx context.Context, r *rand.Rand, items []*item, all bool, path, body, key string) bool {
+	for _, i := range items {
+		i.all, i.copied = all, i.place == copied
+	}
+	x.book.intend(items)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		n := x.node(r)
+		said, answer := x.call(n, path, body, key)
+		switch said {
+		case happened:
+			x.book.confirm(items, n, idsOf(x.t, answer))
+			return true
+		case mayHave:
+			x.book.doubt(items)
+		case hasNot:
+			x.book.refuse(items)
+		}
+		if key == "" && items[0].group == "" {
+			return false
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// idsOf are the ids, or offsets, in an answer to a send or an append.
+func idsOf(t *testing.T, answer []byte) []string {
+	var sent struct {
+		Results []struct {
+			ID     string
+			Offset *uint64
+			Error  *struct{ Code, Detail string }
+		}
+	}
+	if err := json.Unmarshal(answer, &sent); err != nil {
+		t.Errorf("a send was answered with %s: %v", answer, err)
+	}
+	var ids []string
+	for _, one := range sent.Results {
+		if one.Error != nil {
+			t.Errorf("a send was answered with %s", answer)
+		}
+		if one.Offset != nil {
+			one.ID = fmt.Sprint(*one.Offset)
+		}
+		ids = append(ids, one.ID)
+	}
+	return ids
+}
+
+// sendInOrder sends the next messages of one group; last are the numbers of the last ones.
+func (x *trial) sendInOrder(ctx context.Context, r *rand.Rand, queue string, last map[string]int) {
+	g := fmt.Sprintf("g%d", r.IntN(trialGroups))
+	items, body := x.batch(r, queue, 1+r.IntN(3), func() string { return g })
+	for _, i := range items {
+		last[g]++
+		i.number = last[g]
+	}
+	path := "/v1/queues/" + queue + "/messages"
+	all := r.IntN(8) == 0
+	if all {
+		path += "?acks=all"
+	}
+	x.send(ctx, r, items, all, path, body, "")
+}
+
+// appendSome appends records to a partition.
+func (x *trial) appendSome(ctx context.Context, r *rand.Rand) {
+	p := r.IntN(trialPartitions)
+	var items []*item
+	var many []string
+	for range 1 + r.IntN(3) {
+		i, body := x.compose(r, fmt.Sprintf("%s/%d", trialTopic, p), "")
+		i.record = true
+		items = append(items, i)
+		many = append(many, fmt.Sprintf(`{"value":%q,"headers":{"tag":%q},"partition":%d}`, body, i.tag, p))
+	}
+	key := ""
+	if r.IntN(2) == 0 {
+		key = items[0].tag
+	}
+	x.send(ctx, r, items, false, "/v1/topics/"+trialTopic+"/records", `{"records":[`+strings.Join(many, ",")+`]}`, key)
+}
+
+// consumeSome receives and settles.
+func (x *trial) consumeSome(_ context.Context, r *rand.Rand) {
+	queue, n := x.queues[r.IntN(len(x.queues))], x.node(r)
+	before := x.broken.Load()
+	said, answer := x.call(n, "/v1/queues/"+queue+"/receive", fmt.Sprintf(`{"max":%d,"wait":"100ms"}`, 1+r.IntN(10)), "")
+	if said != happened {
+		return
+	}
+	var got received
+	if err := json.Unmarshal(answer, &got); err != nil {
+		x.t.Errorf("a receive was answered with %s: %v", answer, err)
+		return
+	}
+	items := x.take(queue, got.Messages, before)
+	if x.bold {
+		x.settleBoldly(r, n, queue, items, got.Messages)
+		return
+	}
+	var old []*item
+	var messages []message
+	for i := range got.Messages {
+		if items[i] != nil && items[i].safe {
+			old, messages = append(old, items[i]), append(messages, got.Messages[i])
+		}
+	}
+	x.ack(n, queue, old, messages)
+}
+
+// settleBoldly does one of the things that consumers do.
+func (x *trial) settleBoldly(r *rand.Rand, n *node, queue string, items []*item, messages []message) {
+	if len(messages) == 0 || slices.Contains(items, nil) {
+		return
+	}
+	half := (len(items) + 1) / 2
+	what := r.IntN(8)
+	if what < 2 {
+		x.book.with(func() { x.book.sum.nacked += len(items) })
+	}
+	switch what {
+	case 0:
+		x.giveUp(queue, messages)
+		x.call(n, "/v1/queues/"+queue+"/nack", `{"receipts":`+receipts(messages)+`,"delay":"100ms"}`, "")
+	case 1:
+		x.giveUp(queue, messages) // heartbeats are not followed
+		x.call(n, "/v1/queues/"+queue+"/extend", `{"receipts":`+receipts(messages)+`,"visibility":"1500ms"}`, "")
+	case 2: // like a consumer that crashed
+	case 3:
+		x.ack(n, queue, items[:half], messages[:half])
+	default:
+		x.ack(x.node(r), queue, items, messages)
+	}
+}
+
+// take notes what a receive got: in a group it is in order, and nobody else has some of it unless the store failed.
+func (x *trial) take(queue string, messages []message, before int64) []*item {
+	items := make([]*item, len(messages))
+	for i := range messages {
+		items[i] = x.book.deliver(queue, &messages[i])
+	}
+	if !strings.HasSuffix(queue, ".fifo") {
+		return items
+	}
+	now := x.broken.Load()
+	x.holds.Lock()
+	defer x.holds.Unlock()
+	last := make(map[string]int)
+	for i := range messages {
+		m, p := &messages[i], place{queue, messages[i].Group}
+		if items[i] == nil {
+			continue
+		}
+		if number := items[i].number; number <= last[m.Group] {
+			x.t.Errorf("%v gave number %d after %d", p, number, last[m.Group])
+		} else if last[m.Group] == 0 {
+			h := x.holds.of[p]
+			if h != nil && len(h.open) > 0 && h.ends.After(time.Now().Add(skew)) && h.broken == now && before == now && now%2 == 0 {
+				x.t.Errorf("%v is given to two at once", p)
+			}
+			x.holds.of[p] = &groupHold{ends: m.Lease.ExpiresAt, broken: now, open: make(map[string]bool)}
+		}
+		last[m.Group] = items[i].number
+		x.holds.of[p].open[m.Receipt] = true
+	}
+	return items
+}
+
+// giveUp notes that messages are about to be settled.
+func (x *trial) giveUp(queue string, messages []message) {
+	x.holds.Lock()
+	defer x.holds.Unlock()
+	for i := range messages {
+		if h := x.holds.of[place{queue, messages[i].Group}]; h != nil {
+			delete(h.open, messages[i].Receipt)
+		}
+	}
+}
+
+// ack acks messages; it returns how many of them were.
+func (x *trial) ack(n *node, queue string, items []*item, messages []message) (done int) {
+	if len(items) == 0 {
+		return 0
+	}
+	x.giveUp(queue, messages)
+	x.book.acking(items)
+	said, answer := x.call(n, "/v1/queues/"+queue+"/ack", `{"receipts":`+receipts(messages)+`}`, "")
+	if said == mayHave {
+		return 0
+	}
+	var outcomes struct{ Results []outcome }
+	if said == happened {
+		if err := json.Unmarshal(answer, &outcomes); err != nil || len(outcomes.Results) != len(items) {
+			x.t.Errorf("an ack of %d was answered with %s: %v", len(items), answer, err)
+			return 0
+		}
+	}
+	for i, one := range items {
+		ok := said == happened && outcomes.Results[i].OK
+		if said == happened && !ok && outcomes.Results[i].Error.Code != "lease_lost" {
+			x.t.Errorf("the ack of %s was answered with %+v", one.tag, outcomes.Results[i].Error)
+		}
+		if ok {
+			done++
+		}
+		x.book.acknowledge(one, n, messages[i].Lease.Token, ok)
+	}
+	return done
+}
+
+// prepare sends messages that the clients may ack, and waits until they are on all copies.
+func (x *trial) prepare(whole func()) {
+	x.t.Helper()
+	n := x.slots[0].Load()
+	for _, queue := range x.queues {
+		var group func() string
+		if strings.HasSuffix(queue, ".fifo") {
+			group = func() string { return fmt.Sprintf("old%d", x.r.IntN(trialGroups)) }
+		}
+		items, body := x.batch(x.r, queue, 10, group)
+		numbers := make(map[string]int)
+		for _, i := range items {
+			numbers[i.group]++
+			i.number = numbers[i.group]
+		}
+		x.book.intend(items)
+		said, answer := x.call(n, "/v1/queues/"+queue+"/messages", body, "")
+		if said != happened {
+			x.t.Fatalf("a send to %s while nothing is broken was not acknowledged", queue)
+		}
+		x.book.confirm(items, n, idsOf(x.t, answer))
+	}
+	whole()
+	x.book.makeSafe()
+}
+
+// record is one of a topic.
+type record struct {
+	Offset  uint64
+	Value   string
+	Headers map[string]string
+}
+
+// survey compares all that the store has with the account, when nothing is under way.
+func (x *trial) survey() {
+	x.t.Helper()
+	c := x.slots[0].Load().c
+	held := make(map[string][]message)
+	for _, queue := range x.queues {
+		held[queue] = []message{}
+		for cursor := ""; ; {
+			var page struct {
+				Messages []message
+				Cursor   string
+			}
+			c.get("/v1/queues/" + queue + "/messages?limit=1000&cursor=" + cursor).want(http.StatusOK).into(&page)
+			held[queue] = append(held[queue], page.Messages...)
+			if cursor = page.Cursor; cursor == "" {
+				break
+			}
+		}
+	}
+	x.book.settle(held)
+	for p := range x.next {
+		x.book.settleRecords(fmt.Sprintf("%s/%d", trialTopic, p), x.records(c, p))
+	}
+	x.drain()
+}
+
+// records reads on in a partition, over the holes that failovers leave.
+func (x *trial) records(c *client, p int) (all []record) {
+	x.t.Helper()
+	for {
+		a := c.get(fmt.Sprintf("/v1/topics/%s/partitions/%d/records?max=1000&offset=%d", trialTopic, p, x.next[p]))
+		if a.status == http.StatusGone {
+			var hole struct {
+				FirstOffset uint64 `json:"first_offset"`
+			}
+			a.into(&hole)
+			if hole.FirstOffset <= x.next[p] {
+				x.t.Fatalf("reading %d of partition %d was answered with %s", x.next[p], p, a.body)
+			}
+			x.next[p] = hole.FirstOffset
+			continue
+		}
+		var page struct {
+			Records       []record
+			NextOffset    uint64 `json:"next_offset"`
+			HighWatermark uint64 `json:"high_watermark"`
+		}
+		a.want(http.StatusOK).into(&page)
+		for i, r := range page.Records {
+			if r.Offset != x.next[p]+uint64(i) {
+				x.t.Errorf("partition %d gave offset %d, want %d", p, r.Offset, x.next[p]+uint64(i))
+			}
+		}
+		all = append(all, page.Records...)
+		if len(page.Records) == 0 && page.NextOffset >= page.HighWatermark {
+			return all
+		}
+		x.next[p] = page.NextOffset
+	}
+}
+
+// drain takes and acks all that is left: groups in order, each message once.
+func (x *trial) drain() {
+	x.t.Helper()
+	n := x.slots[0].Load()
+	for _, queue := range x.queues {
+		last := make(map[string]int)
+		for n.c.counts(queue) != (counts{}) {
+			messages := n.c.receive(queue, `{"max":100,"wait":"1s","visibility":"1m"}`)
+			if len(messages) == 0 {
+				continue
+			}
+			items := x.take(queue, messages, x.broken.Load())
+			if slices.Contains(items, nil) {
+				x.t.FailNow()
+			}
+			for _, i := range items {
+				if strings.HasSuffix(queue, ".fifo") && i.number <= last[i.group] {
+					x.t.Errorf("group %s of %s gave number %d after %d", i.group, queue, i.number, last[i.group])
+				}
+				last[i.group] = i.number
+			}
+			if done := x.ack(n, queue, items, messages); done != len(items) {
+				x.t.Fatalf("of %d messages of %s %d were acked", len(items), queue, done)
+			}
+			for _, i := range items {
+				x.book.forget(i)
+			}
+		}
+	}
+}
