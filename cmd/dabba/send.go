@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"unicode/utf8"
@@ -33,6 +34,7 @@ type sendOptions struct {
 	group      string
 	dedupID    string
 	priority   int
+	acks       string
 	attributes map[string]string
 	lines      bool
 }
@@ -68,6 +70,7 @@ that nothing is sent twice.`,
 	f.StringVar(&o.group, "group", "", "`name` of the group they belong to, whose order a FIFO queue keeps")
 	f.StringVar(&o.dedupID, "dedup-id", "", "`id` that makes them duplicates of an earlier message with it, and of one another")
 	f.IntVar(&o.priority, "priority", 0, "from 0 to 9, which comes first, for a queue with priorities")
+	f.StringVar(&o.acks, "acks", "", "leader or all: how many copies there must be of them (default: as the queue says)")
 	f.StringToStringVar(&o.attributes, "attribute", nil, "`name=value` to send with each message; may be repeated")
 	f.Lookup("attribute").DefValue = "" // not "[]", which help would show
 	f.BoolVar(&o.lines, "lines", false, "each line of each file is a message, not each file")
@@ -109,7 +112,7 @@ func (o *sendOptions) run(ctx context.Context, p program, c *client, files []str
 	if err != nil {
 		return err
 	}
-	s := &sender{client: c, queue: o.queue, progress: bar, errOut: p.errOut, run: rand.Text()}
+	s := &sender{client: c, queue: o.queue, acks: o.acks, progress: bar, errOut: p.errOut, run: rand.Text()}
 	reading, cancel := context.WithCancel(ctx)
 	defer cancel()
 	messages := make(chan outgoing, batchMessages)
@@ -209,15 +212,17 @@ func put(ctx context.Context, out chan<- outgoing, m outgoing) error {
 	}
 }
 
-// sendFlags are behind fields of every message.
+// sendFlags are behind fields of every message, and of the request.
 var sendFlags = flagsOf{
 	"delay": "delay", "ttl": "ttl", "group": "group", "dedup_id": "dedup-id", "priority": "priority", "attributes": "attribute",
+	"acks": "acks",
 }
 
 // sender sends batches, one after the other, so that the order is kept.
 type sender struct {
 	client   *client
 	queue    string
+	acks     string
 	progress *progress
 	errOut   io.Writer
 	// run begins all idempotency keys of this run; batches are numbered.
@@ -285,9 +290,14 @@ func (s *sender) batch(ctx context.Context, batch []outgoing) error {
 		// Duplicate says that the batch was repeated, and all its results with it.
 		Duplicate bool `json:"duplicate"`
 	}
+	var query url.Values
+	if s.acks != "" {
+		query = url.Values{"acks": {s.acks}}
+	}
 	err := s.client.call(ctx, request{
 		method: http.MethodPost,
 		path:   queuePath(s.queue, "/messages"),
+		query:  query,
 		body: struct {
 			Messages []outgoing `json:"messages"`
 		}{batch},
