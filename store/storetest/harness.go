@@ -99,6 +99,10 @@ func Run(t *testing.T, h Harness) {
 		t.Parallel()
 		histories(t, h)
 	})
+	t.Run("shard histories", func(t *testing.T) {
+		t.Parallel()
+		shardHistories(t, h)
+	})
 	t.Run("log histories", func(t *testing.T) {
 		t.Parallel()
 		logHistories(t, h)
