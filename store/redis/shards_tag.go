@@ -44,7 +44,7 @@ var tagCircle = sync.OnceValue(func() *struct{ tags, place [tags]int } {
 })
 
 // shardTag is the tag of one of so many shards of a generation. They are at equal distances on the circle of all slots, which
-// begins at the generation's tag, so however many leaders share the slots, each has as many of the shards as another, or one more.
+// begins at the generation's tag, so however many leaders share the slots, each has about as many of the shards as another.
 func shardTag(id store.QueueID, shard, of uint32) int {
 	c := tagCircle()
 	begin := c.place[uint64(id)%tags]
