@@ -26,6 +26,8 @@
 //	{<tag>}news                     channel of announcements
 //	{<tag>}fence, {kv}fence         hash: run and past, of the process that served the tag last, and bump, see Failover
 //
+//	{<tag>}q<generation>.<i>:<letter>   shard i of a queue, from 1 on: see the section on shards
+//
 // The letters of a queue are these; only keys that hold something exist:
 //
 //	c  hash           counters and settings, see below. The queue exists if it has settings. For an hour after it was dropped
@@ -102,6 +104,22 @@
 //	o     hash        idempotency keys of appends → first result, as MessagePack
 //	e     sorted set  when their windows end
 //
+// # Shards
+//
+// A queue with shards is kept as that many queues, which scripts take for queues of their own: each has all the letters, its
+// counters, its settings and its moves. Shard 0 has the keys that a queue without shards has. The tags of the shards are at equal
+// distances in the circle of all tags ordered by slot, from the generation's tag on, so that the leaders of a cluster have
+// about as many each. In sequences that leave this package the shard is in bits 47 to 52; what a script sees is below 2^47.
+//
+// Scripts are given "<generation>:<shard>" for the generation then, also for shard 0, and use it in announcements and ids of moves
+// ("<generation>:<shard>:<number>"). One that is given the generation alone by a process that does not know of the shards answers
+// with how many there are and does nothing, so it costs a queue without shards nothing to ask. The number never changes.
+//
+// Shard 0 is made first and dropped last, so there are no others without it, and the generation is enrolled as long as it is
+// there. A shard may be missing after a process has ended in between: calls on it are ErrGone until someone configures the queue again.
+// A move goes into the shard that its id chooses by a hash, so that each of its steps, whoever makes it, finds the same one. In
+// {q}moves and in intents queues are named by their generations alone; who looks after moves looks into all shards.
+//
 // # Scripts
 //
 // A script is put together from a file of its own and the shared files that it and they include. KEYS of a queue's script
@@ -113,6 +131,7 @@
 //	1  done; the number of the commit comes next, 0 if nothing was changed
 //	0  much was due, and a bounded part of it was done but not yet the call: make the call again
 //	2  a change of settings has something left to do: run queue_work, then make the call again
+//	3  the queue has so many shards, and the caller takes this one for all of it
 //
 // Work per call is bounded: by the size of the call, and 1,000 messages beside that.
 //
@@ -120,9 +139,9 @@
 //
 // Scripts announce in the transition itself, with SPUBLISH on the channel of their tag:
 //
-//	q<generation>                 a claim or send that waits in the queue may go on; also when a sweep finds that time has
+//	q<generation>[:<shard>]       a claim or send that waits in the queue may go on; also when a sweep finds that time has
 //	                              made messages ready
-//	c<generation>                 the queue has other settings, or is gone
+//	c<generation>[:<shard>]       the queue has other settings, or is gone
 //	l<generation>:<partition>     records were appended
 //
 // # Moves
