@@ -180,13 +180,13 @@
 //   - Each tag, and the key-value part, has a record of the process that served it last. A store that meets another one,
 //     before it uses a connection to it, enters that one and makes the bump of the tag rise: a time in milliseconds. All calls
 //     carry the bump that the server has told which they go to, and the highest one counts, whoever brings it.
-//   - The first script that may write, brings a higher bump than a queue, a partition of a log or the key-value part knows
-//     of, and gives out something there, moves on all counters whose values leave the server, so that none is given out in
-//     two time lines: of a queue next, token, moves and commits, of the key-value part the revision. They become one more
-//     than the bump in milliseconds since 2025 times 64, or than the present value and 2^26, if that is more. So a lost
-//     time line must not have given out more than 2^26, or 64 a millisecond since the last failover that is known.
-//   - A partition moves on to a multiple of 2^18, by the same rule with 256 a millisecond and 2^20, and notes the offsets
-//     between as a hole. No record is ever there, and Fetch says where to go on. Holes are forgotten when all before them is
+//   - The first script that brings a higher bump than a queue, a partition of a log or the key-value part knows of, moves
+//     on all counters there whose values leave the server, so that none is given out in two time lines: of a queue, with any
+//     call, next, token, moves and commits; of the key-value part, with a change, the revision. They become one more than
+//     the bump in milliseconds since 2025 times 64, or than the present value and 2^26, if that is more. So what is lost
+//     must not have been more than 2^26 of a kind, or if another failover is lost with it, 64 a millisecond since that.
+//   - A partition moves on with an append: to a multiple of 2^18, by the same rule with 256 a millisecond and 2^20. It notes
+//     the offsets between as a hole. No record is ever there, and Fetch says where to go on. Holes are forgotten when all before them is
 //     removed, but for the last one. In an aligned stretch of 2^18 offsets there are never records of two time lines, so
 //     what is known of blocks of records holds.
 //   - What is made while the tag has a bump may be what was lost and is made again. A queue then begins as if it had moved

@@ -1,5 +1,5 @@
 -- Chunk: what a put does. KEYS, ARGV: see the chunk kv_expect; the key, its value, the revision that the key must have.
--- Returns the time and the new revision.
+-- Returns the time that the caller has seen and the new revision.
 -- include: kv_expect
 local function put(key, value, prev)
   local err = unexpected(key, prev)
@@ -10,5 +10,5 @@ local function put(key, value, prev)
   redis.call('HSET', KEYS[1], key, value)
   redis.call('HSET', KEYS[2], key, revision)
   redis.call('ZADD', KEYS[3], 0, key)
-  return {queueTime(0), revision}
+  return {seen, revision}
 end

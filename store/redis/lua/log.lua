@@ -1,17 +1,14 @@
 -- Chunk: a log. Its hash c has the fields revision, partitions, age (retention in milliseconds, 0 for ever), bytes
--- (retention in bytes, 0 without bound), now and fenced (the bump that its creator knew), and for each partition that ever
--- had a record p<number>, see below.
+-- (retention in bytes, 0 without bound) and now, and for each partition that ever had a record p<number>, see below. fenced,
+-- the bump that its creator knew, is read in logjump only.
 
 -- The settings of a log, or nil if there is no such log.
 local function openLog(c)
-  local f = redis.call('HMGET', c, 'revision', 'partitions', 'age', 'bytes', 'now', 'fenced')
+  local f = redis.call('HMGET', c, 'revision', 'partitions', 'age', 'bytes', 'now')
   if not f[1] then
     return nil
   end
-  return {
-    revision = f[1], partitions = tonumber(f[2]), age = tonumber(f[3]), bytes = tonumber(f[4]), now = tonumber(f[5]),
-    fenced = tonumber(f[6]) or 0,
-  }
+  return {revision = f[1], partitions = tonumber(f[2]), age = tonumber(f[3]), bytes = tonumber(f[4]), now = tonumber(f[5])}
 end
 
 -- A partition has the records from first up to, but not including, next. Sizes are counted from its very first record on:

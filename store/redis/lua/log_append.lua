@@ -45,7 +45,7 @@ for i = 1, (#KEYS - 4) / 2 do
     return redis.error_reply('STALE partition ' .. number .. ' of ' .. log.partitions)
   end
   local part = openPartition(c, number)
-  joinTimeLine(c, log, part)
+  joinTimeLine(c, part)
   if expect ~= '' and tonumber(expect) ~= part.next then
     return {now, 'expected', number, expect, boundsOf(part)}
   end

@@ -13,7 +13,7 @@ end
 local answer = {queueTime(log.now), 'here'}
 for i = 3, #ARGV do
   local part = openPartition(c, tonumber(ARGV[i]))
-  joinTimeLine(c, log, part)
+  joinTimeLine(c, part)
   answer[#answer + 1] = part.holes
 end
 return answer

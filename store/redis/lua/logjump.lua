@@ -6,8 +6,8 @@ local aligned = 262144 -- 2^18: where holes end, all blocks of facts begin
 
 -- Lets a partition go on above all offsets that lost time lines may have given out, if it does not know the caller's bump
 -- yet. They gave out 256 a millisecond or less, or had not given out 2^20 more than are known.
-local function joinTimeLine(c, log, part)
-  if bump <= part.fenced or bump <= log.fenced then
+local function joinTimeLine(c, part)
+  if bump <= part.fenced or bump <= (tonumber(redis.call('HGET', c, 'fenced')) or 0) then
     return
   end
   local from, holes = part.next, part.holes
