@@ -25,7 +25,8 @@ local names = {
   'now', 'next', 'token', 'turns', 'moves', 'kept', 'removed', 'ready', 'leased', 'delayed', 'dead', 'expiring', 'bytes',
   'leased_bytes', 'dead_bytes', 'ends', 'ahead', 'ahead_ns', 'work', 'commits', 'fenced',
 }
-local counters, as_read, settings, revision -- of this queue, from open on
+local counters, settings, revision -- of this queue, from open on
+local as_read -- the counters as they are stored, in the order of their names; false where there is none
 local now
 local committed = false -- this call has changed something
 
@@ -48,12 +49,11 @@ end
 -- save_counters writes the counters that changed, with the time.
 local function save_counters()
   local changes = {}
-  for _, name in ipairs(names) do
+  for i, name in ipairs(names) do
     local v = counters[name]
-    if type(v) == 'number' then v = text(v) end
-    if v ~= as_read[name] then
-      changes[#changes + 1], changes[#changes + 2] = name, v
-      as_read[name] = v
+    if v ~= as_read[i] then
+      changes[#changes + 1], changes[#changes + 2] = name, type(v) == 'number' and text(v) or v
+      as_read[i] = v
     end
   end
   if #changes > 0 then
@@ -112,8 +112,9 @@ local function open()
   end
   counters, as_read = {}, {}
   for i, name in ipairs(names) do
-    as_read[name] = values[i + 2]
-    counters[name] = tonumber(values[i + 2]) or values[i + 2] or 0
+    local v = values[i + 2]
+    local n = tonumber(v) or v or 0
+    counters[name], as_read[i] = n, v and n
   end
   now = queueTime(counters.now)
   counters.now = now
@@ -161,11 +162,16 @@ local function make(index)
     return
   end
   gathered[index] = nil
+  local a, t, last, written = 0, 0, nil, nil
   for member, score in pairs(changes) do
     if score then
-      added[#added + 1], added[#added + 2] = text(score), member
+      if score ~= last then
+        last, written = score, text(score)
+      end
+      added[a + 1], added[a + 2], a = written, member, a + 2
     else
-      taken[#taken + 1] = member
+      t = t + 1
+      taken[t] = member
     end
   end
   in_parts(added, function(...) redis.call('ZADD', index, ...) end)
