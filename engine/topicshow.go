@@ -31,7 +31,7 @@ func (e *Engine) showTopic(ctx context.Context, ref Ref) (Topic, error) {
 func shownTopic(ref Ref, s *topicSetup, bounds []store.Bounds) Topic {
 	shown := Topic{Ref: ref, Config: s.config, ETag: etag(s.revision), Partitions: make([]PartitionState, len(bounds))}
 	for i, b := range bounds {
-		shown.Partitions[i] = PartitionState{Partition: uint32(i), PartitionBounds: boundsOf(b), Bytes: b.Bytes}
+		shown.Partitions[i] = PartitionState{Partition: uint32(i), PartitionBounds: boundsOf(b), Bytes: b.Bytes, Missing: b.Missing}
 	}
 	return shown
 }

@@ -57,6 +57,8 @@ type PartitionState struct {
 	PartitionBounds
 	// Bytes is the sum of keys, values and headers; an estimate while part of a produce has been removed.
 	Bytes int64
+	// Missing is how many offsets between hold no record: a failover of the store has passed over them.
+	Missing uint64
 }
 
 // PartitionBounds say which records a partition has: those from FirstOffset up to, but not including, HighWatermark.

@@ -19,5 +19,5 @@ func (e *Engine) TrimTopic(ctx context.Context, ref Ref, partition uint32, befor
 		}
 		return PartitionState{}, &refused
 	}
-	return PartitionState{Partition: partition, PartitionBounds: boundsOf(left), Bytes: left.Bytes}, nil
+	return PartitionState{Partition: partition, PartitionBounds: boundsOf(left), Bytes: left.Bytes, Missing: left.Missing}, nil
 }

@@ -49,6 +49,7 @@ type topicState struct {
 		FirstOffset   uint64 `json:"first_offset"`
 		HighWatermark uint64 `json:"high_watermark"`
 		Bytes         int64  `json:"bytes"`
+		Missing       uint64 `json:"missing"`
 	} `json:"partitions"`
 }
 
@@ -88,7 +89,7 @@ func printTopics(out io.Writer, all []jsontext.Value) error {
 		var records uint64
 		var bytes int64
 		for _, p := range t.Partitions {
-			records += p.HighWatermark - p.FirstOffset
+			records += p.HighWatermark - p.FirstOffset - p.Missing
 			bytes += p.Bytes
 		}
 		fmt.Fprintf(w, "%d\t%d\t%d\t  %s\n", len(t.Partitions), records, bytes, t.Name)

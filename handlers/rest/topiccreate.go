@@ -63,5 +63,5 @@ func topicOf(t engine.Topic) Topic {
 }
 
 func partitionOf(p engine.PartitionState) Partition {
-	return Partition{p.Partition, p.FirstOffset, p.HighWatermark, p.Bytes}
+	return Partition{p.Partition, p.FirstOffset, p.HighWatermark, p.Bytes, p.Missing}
 }

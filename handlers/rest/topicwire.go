@@ -52,6 +52,8 @@ type Partition struct {
 	HighWatermark uint64 `json:"high_watermark" validate:"required" example:"124"`
 	// Keys, values and headers; an estimate while some records of one produce were removed and others not.
 	Bytes int64 `json:"bytes" validate:"required" example:"4096"`
+	// How many offsets between have no record: after a failover of Redis those that may have been lost are passed over.
+	Missing uint64 `json:"missing,omitzero"`
 }
 
 // TopicList is one page of topics.
