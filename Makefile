@@ -1,9 +1,9 @@
 # make prints what there is. CI runs .ci/run, which calls these targets and README's own test command.
 
 GO           ?= go
-# The modules of this repository: the server, two of tools, a test client and a check of manifests, so that what they need is no
-# dependency of the server.
-MODULES      := . openapi/generate tools/lint integration/sdk deploy/check
+# The modules of this repository: the server, two of tools, a test client, tests in containers and a check of manifests, so that
+# what they need is no dependency of the server.
+MODULES      := . openapi/generate tools/lint integration/sdk integration/containers deploy/check
 # golangci-lint is compiled once (minutes on a new machine) and then kept in Go's build cache.
 LINT         := $(GO) tool -modfile=$(CURDIR)/tools/lint/go.mod golangci-lint
 VERSION      ?=
@@ -111,6 +111,12 @@ docker: ## the image; IMAGE, GO_IMAGE, BASE_IMAGE and VERSION may be given
 .PHONY: docker-check
 docker-check: ## start the image and see that it keeps its promises
 	.ci/image $(IMAGE)
+
+# The image it needs is built unless DABBA_TEST_IMAGE names one. Without ./... go test prints what the tests say, and they
+# wait more than they work.
+.PHONY: containers
+containers: ## nodes on Redis with replicas, Sentinel and Cluster, of which some are killed; in containers, or as processes
+	cd integration/containers && $(GO) test -count=1 -parallel 4 -timeout 10m
 
 .PHONY: help
 help:
