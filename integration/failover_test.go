@@ -36,12 +36,13 @@ func (x *trial) round(f fault, whole func()) {
 	x.broken.Add(1)
 	x.await(100)
 	stop()
+	stopped := time.Now()
 	whole()
 	x.ready()
 	x.survey()
 	x.compare(f)
 	after := x.book.now()
-	t.Logf("%s: whole after %v; lost %d sends, %d appends, %d acks, reported %v", f.name, took.Round(time.Millisecond),
+	t.Logf("%s: whole after %v, surveyed in %v; lost %d sends, %d appends, %d acks, reported %v", f.name, took.Round(time.Millisecond), time.Since(stopped).Round(time.Millisecond),
 		after.sends-before.sends, after.appends-before.appends, after.acks-before.acks, after.reported)
 	if t.Failed() {
 		t.Fatalf("after %d rounds: %v", after.rounds, after)
@@ -77,12 +78,12 @@ func (x *trial) compare(f fault) {
 		}
 	}
 	sum := x.book.now()
-	late := time.After(15 * time.Second)
+	late := time.After(patience / 2)
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for waiting := true; waiting; { // they count in the background
 		r := x.report()
-		waiting = r["send"] < sum.sends || r["append"] < sum.appends || r["settle"] < sum.acks
+		waiting = r["send"] < sum.sends-sum.repeats || r["append"] < sum.appends || r["settle"] < sum.acks
 		select {
 		case <-tick.C:
 		case <-late:
@@ -91,18 +92,23 @@ func (x *trial) compare(f fault) {
 	}
 	reported := x.report()
 	x.book.with(func() { x.book.sum.reported = reported })
+	wrong := false
 	for _, c := range []struct {
-		kind       string
-		lost, more int
+		kind             string
+		lost, less, more int
 	}{
-		{"send", sum.sends, sum.unknownAll + sum.hidden},
-		{"append", sum.appends, 0},
-		{"settle", sum.acks, sum.ackedTwice + sum.hidden + sum.nacked},
+		// Whom only a deduplication id told that his message is there was told of no change.
+		{"send", sum.sends, sum.repeats, sum.unknownAll + sum.hidden},
+		{"append", sum.appends, 0, 0},
+		{"settle", sum.acks, 0, sum.ackedTwice + sum.hidden + sum.nacked},
 	} {
-		if n := reported[c.kind]; n < c.lost || n > c.lost+c.more {
-			t.Errorf("%s: the nodes report %d of kind %q lost, the clients know of %d, and %d more may be", f.name, n, c.kind, c.lost, c.more)
+		if n := reported[c.kind]; n < c.lost-c.less || n > c.lost+c.more {
+			wrong = true
+			t.Errorf("%s: the nodes report %d of kind %q lost, the clients know of %d, of which %d may not be reported, and of %d that may be lost beside them",
+				f.name, n, c.kind, c.lost, c.less, c.more)
 		}
 	}
+	x.book.explain(wrong)
 	for i := range x.slots {
 		n := x.slots[i].Load()
 		now, _ := n.reported(t)
@@ -142,24 +148,24 @@ func (x *trial) finish() {
 	}
 }
 
-// TestSingleRedisFails kills and freezes a Redis with appendfsync always, parts a node from it, and kills a node. Nothing
-// that was acknowledged is lost.
+// TestSingleRedisFails kills and freezes a Redis with appendfsync always, parts one of the nodes from it, and kills that node.
+// Nothing that was acknowledged is lost.
 func TestSingleRedisFails(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t, "--appendfsync", "always")
 	proxy := redistest.StartProxy(t, redis)
-	x := newTrial(t, proxy.URL, 1, nil)
+	x := newTrial(t, [2]string{redis.URL, proxy.URL}, 1, nil)
 	x.bold = true
-	down := func() {
-		c := x.slots[0].Load().c
+	noticed := func() {
+		c := x.slots[1].Load().c
 		eventually(t, "a node to notice", func() bool { return c.get("/readyz").status != http.StatusOK })
 	}
 	faults := []fault{
-		{"kill -9 of Redis", true, func() { redis.Kill(); down(); redis.Restart(t) }},
-		{"Redis frozen", false, func() { redis.Freeze(t); down(); redis.Thaw(t) }},
-		{"requests to Redis stalled", false, func() { proxy.Stall(redistest.ToServer); down(); proxy.Heal() }},
-		{"answers of Redis stalled", false, func() { proxy.Stall(redistest.ToClient); down(); proxy.Heal() }},
-		{"connections to Redis cut", false, func() { proxy.Cut(); down(); proxy.Heal() }},
+		{"kill -9 of Redis", true, func() { redis.Kill(); noticed(); redis.Restart(t) }},
+		{"Redis frozen", false, func() { redis.Freeze(t); noticed(); redis.Thaw(t) }},
+		{"requests of a node stalled", false, func() { proxy.Stall(redistest.ToServer); noticed(); x.await(100); proxy.Heal() }},
+		{"answers to a node stalled", false, func() { proxy.Stall(redistest.ToClient); noticed(); x.await(100); proxy.Heal() }},
+		{"connections of a node cut", false, func() { proxy.Cut(); noticed(); x.await(100); proxy.Heal() }},
 		{"kill -9 of a node", false, func() { x.killNode(1); x.await(100); x.startNode(1) }},
 	}
 	for range size(1, 10) {
@@ -185,7 +191,7 @@ func TestSentinelFailsOver(t *testing.T) {
 	t.Parallel()
 	net := redistest.NewNet(t)
 	s := redistest.StartSentinelOn(t, net)
-	x := newTrial(t, s.URL, 2, net.Join)
+	x := newTrial(t, [2]string{s.URL, s.URL}, 2, net.Join)
 	whole := func() { s.AwaitWhole(t) }
 	x.tooFewCopies(without(s.Servers, s.Master(t)))
 	faults := []fault{
@@ -245,6 +251,13 @@ func (x *trial) torment(faults []fault, whole func()) {
 			x.round(f, whole)
 		}
 	}
+	// A run in which nothing is lost says nothing of how losses are counted: it may be that no queue was on what failed.
+	for more := 5; x.book.now().sends == 0; more-- {
+		if more == 0 {
+			x.t.Fatal("nothing is lost")
+		}
+		x.round(faults[0], whole)
+	}
 	x.bold = true
 	for range size(0, 15) {
 		for _, f := range faults {
@@ -252,9 +265,6 @@ func (x *trial) torment(faults []fault, whole func()) {
 		}
 	}
 	x.finish()
-	if x.book.now().sends == 0 {
-		x.t.Error("nothing was lost, so this run says nothing of how losses are counted")
-	}
 }
 
 // tooFewCopies freezes all replicas: whoever wants more copies than one then learns that the outcome is unknown, soon, and that it
@@ -279,17 +289,18 @@ func (x *trial) tooFewCopies(replicas []*redistest.Server) {
 	for _, s := range replicas {
 		s.Thaw(t)
 	}
-	var again struct{ Duplicate bool }
+	again := false
 	eventually(t, "enough copies", func() bool {
 		a := c.post(path, body)
 		if a.status != http.StatusOK {
 			return false
 		}
-		a.into(&again)
-		x.book.confirm([]*item{i}, x.slots[0].Load(), idsOf(t, a.body))
+		ids, duplicate := idsOf(t, a.body)
+		x.book.confirm([]*item{i}, x.slots[0].Load(), ids, duplicate)
+		again = duplicate
 		return true
 	})
-	if !again.Duplicate {
+	if !again {
 		t.Error("the repeat of a send that had happened was not answered as a duplicate")
 	}
 	x.slots[0].Load().c.post("/v1/queues/standard-0/purge", "").want(http.StatusOK)

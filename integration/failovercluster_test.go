@@ -12,7 +12,7 @@ func TestClusterFailsOver(t *testing.T) {
 	t.Parallel()
 	net := redistest.NewNet(t)
 	c := redistest.StartClusterOn(t, net, 3, 3)
-	x := newTrial(t, c.URL, 2, net.Join)
+	x := newTrial(t, [2]string{c.URL, c.URL}, 2, net.Join)
 	whole := func() { c.AwaitWhole(t) }
 	faults := []fault{
 		{"kill -9 of a master, its replica behind", true, func() {

@@ -31,7 +31,7 @@ type node struct {
 type trial struct {
 	t       *testing.T
 	r       *rand.Rand
-	url     string
+	urls    [2]string // of the store, as each node reaches it
 	book    *account
 	started int
 	slots   [2]atomic.Pointer[node]
@@ -69,10 +69,11 @@ type groupHold struct {
 	open   map[string]bool // receipts
 }
 
-// newTrial starts the nodes on a store and makes queues and a topic. With copies greater than 1 one of the queues wants so many.
-func newTrial(t *testing.T, url string, copies int, join func(name string, pid int)) *trial {
+// newTrial starts the nodes on a store and makes queues and a topic. With copies greater than 1 one of the queues wants so
+// many. Join, unless it is nil, is told of each new node.
+func newTrial(t *testing.T, urls [2]string, copies int, join func(name string, pid int)) *trial {
 	t.Helper()
-	x := &trial{t: t, r: random(seed(t), 0), url: url, book: newAccount(t), join: join, limit: 20 * time.Second}
+	x := &trial{t: t, r: random(seed(t), 0), urls: urls, book: newAccount(t), join: join, limit: 20 * time.Second}
 	x.holds.of = make(map[place]*groupHold)
 	for i := range x.slots {
 		x.startNode(i)
@@ -100,7 +101,7 @@ func (x *trial) startNode(i int) *node {
 	x.t.Helper()
 	x.started++
 	name := fmt.Sprintf("node-%d", x.started)
-	srv := launch(x.t, filepath.Join(x.t.TempDir(), "unused"), "--store", x.url, "--log-level", "warn")
+	srv := launch(x.t, filepath.Join(x.t.TempDir(), "unused"), "--store", x.urls[i], "--log-level", "warn")
 	if x.join != nil {
 		x.join(name, srv.cmd.Process.Pid)
 	}
@@ -277,10 +278,16 @@ func (x *trial) send(ctx context.Context, r *rand.Rand, items []*item, all bool,
 	defer tick.Stop()
 	for {
 		n := x.node(r)
+		x.book.with(func() {
+			for _, i := range items {
+				i.tries++
+			}
+		})
 		said, answer := x.call(n, path, body, key)
 		switch said {
 		case happened:
-			x.book.confirm(items, n, idsOf(x.t, answer))
+			ids, duplicate := idsOf(x.t, answer)
+			x.book.confirm(items, n, ids, duplicate)
 			return true
 		case mayHave:
 			x.book.doubt(items)
@@ -298,20 +305,23 @@ func (x *trial) send(ctx context.Context, r *rand.Rand, items []*item, all bool,
 	}
 }
 
-// idsOf are the ids, or offsets, in an answer to a send or an append.
-func idsOf(t *testing.T, answer []byte) []string {
+// idsOf are the ids, or offsets, in an answer to a send or an append, and whether it says that it had happened before.
+func idsOf(t *testing.T, answer []byte) (ids []string, duplicate bool) {
 	var sent struct {
 		Results []struct {
-			ID     string
-			Offset *uint64
-			Error  *struct{ Code, Detail string }
+			ID        string
+			Offset    *uint64
+			Duplicate bool
+			Error     *struct{ Code, Detail string }
 		}
+		Duplicate bool
 	}
 	if err := json.Unmarshal(answer, &sent); err != nil {
 		t.Errorf("a send was answered with %s: %v", answer, err)
 	}
-	var ids []string
+	duplicate = sent.Duplicate
 	for _, one := range sent.Results {
+		duplicate = duplicate || one.Duplicate
 		if one.Error != nil {
 			t.Errorf("a send was answered with %s", answer)
 		}
@@ -320,7 +330,7 @@ func idsOf(t *testing.T, answer []byte) []string {
 		}
 		ids = append(ids, one.ID)
 	}
-	return ids
+	return ids, duplicate
 }
 
 // sendInOrder sends the next messages of one group; last are the numbers of the last ones.
@@ -505,7 +515,8 @@ func (x *trial) prepare(whole func()) {
 		if said != happened {
 			x.t.Fatalf("a send to %s while nothing is broken was not acknowledged", queue)
 		}
-		x.book.confirm(items, n, idsOf(x.t, answer))
+		ids, duplicate := idsOf(x.t, answer)
+		x.book.confirm(items, n, ids, duplicate)
 	}
 	whole()
 	x.book.makeSafe()

@@ -17,6 +17,7 @@ type account struct {
 	mu    sync.Mutex
 	items map[string]*item  // by tag: those that are not over
 	ids   map[string]string // which tag was given an id, by place and id
+	gone  []*item           // lost since the last time that the nodes' reports were right
 	sum   losses
 }
 
@@ -32,6 +33,8 @@ type item struct {
 	// sent: node answered that it was; doubt and refused are other answers, or none.
 	sent, doubt, refused bool
 	node                 *node
+	tries                int
+	duplicate            bool   // the answer said that an earlier try had happened
 	id                   string // an offset, of a record
 
 	delivered int
@@ -52,6 +55,8 @@ type losses struct {
 	sends, appends, acks                       int // lost, acknowledged by nodes that are still there
 	goneSends, goneAppends, goneAcks           int // by others
 	lostOfAll, lostOfCopied                    int // of all of these, with acks=all, and where that means more than one copy
+	// repeats are lost, and were acknowledged only by an answer that their deduplication id was known.
+	repeats int
 	// hidden may be lost: they are gone, and were acked, perhaps by somebody who only then got them.
 	hidden int
 	// nacked were given back or extended.
@@ -64,10 +69,10 @@ type counters map[string]int
 
 func (s losses) String() string {
 	return fmt.Sprintf("%d rounds with %d failovers; sent: %d acknowledged (%d with acks=all), %d unknown (%d there), %d refused; %d deliveries (%d again), %d acked;\n"+
-		"lost: %d sends, %d appends, %d acks (and %d, %d, %d of nodes that were killed); %d with acks=all and %d with more copies;\n"+
+		"lost: %d sends, %d appends, %d acks (and %d, %d, %d of nodes that were killed); %d with acks=all and %d with more copies; %d known only by their deduplication ids;\n"+
 		"reported lost: %v; may be reported beside that: %d sends that were in doubt with acks=all, %d that were acked, %d acks",
 		s.rounds, s.failovers, s.acknowledged, s.acknowledgedAll, s.unknown, s.unknownThere, s.refused, s.delivered, s.redelivered, s.acked,
-		s.sends, s.appends, s.acks, s.goneSends, s.goneAppends, s.goneAcks, s.lostOfAll, s.lostOfCopied, s.reported, s.unknownAll, s.hidden, s.ackedTwice)
+		s.sends, s.appends, s.acks, s.goneSends, s.goneAppends, s.goneAcks, s.lostOfAll, s.lostOfCopied, s.repeats, s.reported, s.unknownAll, s.hidden, s.ackedTwice)
 }
 
 func newAccount(t *testing.T) *account {
@@ -91,7 +96,7 @@ func (a *account) intend(items []*item) {
 }
 
 // confirm notes that a node answered that items were sent.
-func (a *account) confirm(items []*item, by *node, ids []string) {
+func (a *account) confirm(items []*item, by *node, ids []string, duplicate bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(ids) != len(items) {
@@ -99,7 +104,7 @@ func (a *account) confirm(items []*item, by *node, ids []string) {
 		return
 	}
 	for n, i := range items {
-		i.sent, i.refused, i.node, i.id = true, false, by, ids[n]
+		i.sent, i.refused, i.node, i.id, i.duplicate = true, false, by, ids[n], duplicate
 		a.name(i, i.id)
 		a.sum.acknowledged++
 		if i.all {
@@ -282,6 +287,7 @@ func (a *account) judge(i *item, there bool) {
 }
 
 func (a *account) lost(i *item) {
+	a.gone = append(a.gone, i)
 	if i.safe {
 		a.t.Errorf("%s of %s is lost, which was there when all copies were equal", i.tag, i.place)
 	}
@@ -292,11 +298,27 @@ func (a *account) lost(i *item) {
 	case i.all:
 		a.sum.lostOfAll++
 	}
+	if i.duplicate && i.group != "" && !i.node.gone.Load() {
+		a.sum.repeats++
+	}
 	here, gone := &a.sum.sends, &a.sum.goneSends
 	if i.record {
 		here, gone = &a.sum.appends, &a.sum.goneAppends
 	}
 	count(!i.node.gone.Load(), here, gone)
+}
+
+// explain shows what is lost that the nodes did not report as it is, and forgets it.
+func (a *account) explain(show bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, i := range a.gone {
+		if show {
+			a.t.Logf("lost: %s of %s, group %q, id %s, acknowledged by %s at try %d; a duplicate: %v, with acks=all: %v, an earlier try in doubt: %v",
+				i.tag, i.place, i.group, i.id, i.node.name, i.tries, i.duplicate, i.all, i.doubt)
+		}
+	}
+	a.gone = nil
 }
 
 // forget drops a message that was acked when nothing was broken.
