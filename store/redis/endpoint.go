@@ -81,6 +81,9 @@ func parseEndpoint(text string) (endpoint, error) {
 		q.Del("sentinel_password")
 		u.RawQuery = q.Encode()
 	}
+	if n := strings.Trim(u.Path, "/"); strings.Trim(n, "0123456789") != "" {
+		return endpoint{}, errors.New("after the host comes the number of a database, as in redis://host:6379/0; write / and : in a password as %2F and %3A")
+	}
 	if a.each, err = redis.ParseURL(u.String()); err != nil {
 		return endpoint{}, fmt.Errorf("%w (it is like redis://user:password@host:6379/0)", err)
 	}

@@ -58,6 +58,7 @@ func TestParseEndpointRefuses(t *testing.T) {
 		"redis-cluster://u:secret@a/1":        "database 0",
 		"redis://u:sec/ret@h":                 "%2F",
 		"redis://u:secret@h/notanumber":       "database",
+		"redis://u:12/secret@h":               "database",
 		"redis://u:secret@h:1?no_such_thing=": "no_such_thing",
 	} {
 		_, err := parseEndpoint(text)
