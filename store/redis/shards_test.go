@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/redis/redistest"
 	"github.com/dabba-mq/dabba/store/storetest"
 )
 
@@ -302,5 +303,67 @@ func TestNewsOfShards(t *testing.T) {
 		case <-time.After(10 * time.Second):
 			t.Fatalf("send %d was not told to the other process", i)
 		}
+	}
+}
+
+// TestShardsOverACluster spreads a queue over three servers, of which one ends: what the others have goes on.
+func TestShardsOverACluster(t *testing.T) {
+	t.Parallel()
+	fleet := redistest.StartCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
+	n := &shardNodes{T: t, o: Options{URL: fleet.URL, Silence: time.Second}}
+	s := n.open()
+	ctx := t.Context()
+	n.must("Configure", s.Configure(ctx, 7, store.Settings{Revision: 1, Shards: 6}))
+	n.must("Configure", s.Configure(ctx, 8, store.Settings{Revision: 1}))
+	n.fill(s, 7, 12)
+	st, err := s.Stats(ctx, 7)
+	if n.must("Stats", err); st.Ready != 12 {
+		t.Fatalf("Stats = %+v, want 12 ready", st)
+	}
+	on := make(map[*redistest.Server][]uint32)
+	for _, p := range s.shards.of(7).parts {
+		server := fleet.MasterOf(t, p.keysOf(7)[0])
+		on[server] = append(on[server], p.shard)
+	}
+	if len(on) != 3 {
+		t.Fatalf("the shards are on %d of 3 servers: %v", len(on), on)
+	}
+	r, err := s.Claim(ctx, store.ClaimParams{Queue: 7, Revision: 1, Max: 1, MaxBytes: 100, Visibility: time.Hour})
+	if n.must("Claim", err); len(r.Messages) != 1 {
+		t.Fatalf("Claim gave %d messages, want 1", len(r.Messages))
+	}
+
+	home := fleet.MasterOf(t, s.whole().keysOf(7)[0]) // of the first shard
+	lost := 2 * len(on[home])
+	home.Kill()
+	acknowledged := 12
+	for range 12 {
+		_, err := s.Send(ctx, store.SendParams{Queue: 7, Revision: 1, Entries: []store.Entry{{Payload: []byte("n"), Size: 1}}})
+		switch {
+		case err == nil:
+			acknowledged++
+		case !errors.Is(err, store.ErrUnknown): // a connection broke
+			t.Fatalf("Send without one of the servers = %v, want it to go to another", err)
+		}
+	}
+	claimed := len(r.Messages)
+	for range 100 {
+		r, err := s.Claim(ctx, store.ClaimParams{Queue: 7, Revision: 1, Max: 10, MaxBytes: 100, Visibility: time.Hour})
+		if err != nil {
+			if !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrUnknown) {
+				t.Fatalf("Claim without one of the servers = %v, want messages or ErrUnavailable", err)
+			}
+			break // nothing is left that can be reached
+		}
+		claimed += len(r.Messages)
+	}
+	if claimed < acknowledged-lost || claimed > 24 {
+		t.Errorf("claimed %d of %d messages without the server that had %d of them, want those of the others", claimed, acknowledged, lost)
+	}
+	if _, err := s.Stats(ctx, 7); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("Stats without one of the servers = %v, want ErrUnavailable", err)
+	}
+	if _, err := s.Sweep(ctx, 7); err != nil {
+		t.Errorf("Sweep without one of the servers = %v, want what the others say", err)
 	}
 }
