@@ -18,7 +18,7 @@ const (
 // MaxInsyncReplicas bounds the MinInsyncReplicas of queues and topics.
 const MaxInsyncReplicas = 32
 
-// acksOne is what AcksLeader was called in catalog entries of topics.
+// acksOne is what AcksLeader is called by other brokers, and was in catalog entries of topics.
 const acksOne Acks = "1"
 
 // validAcks checks the acks of a configuration.

@@ -99,6 +99,9 @@ func (e *Engine) nextTopic(ref Ref, was *topicRecord, cfg TopicConfig) (topicRec
 			r.config.Partitions = was.config.Partitions
 		}
 	}
+	if r.config.Acks == acksOne {
+		r.config.Acks = AcksLeader
+	}
 	if err := firstError(r.config.validate(), e.validCopies(r.config.MinInsyncReplicas)); err != nil {
 		return topicRecord{}, err
 	}
