@@ -22,7 +22,7 @@ import (
 // mergeSeed is that of the environment, or a fresh one.
 func mergeSeed(t *testing.T) uint64 {
 	t.Helper()
-	seed := rand.Uint64() //nolint:forbidigo // printed, and may be given
+	seed := rand.Uint64()
 	if given := os.Getenv("DABBA_SEED"); given != "" {
 		var err error
 		if seed, err = strconv.ParseUint(given, 10, 64); err != nil {
