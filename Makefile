@@ -116,7 +116,7 @@ docker-check: ## start the image and see that it keeps its promises
 # wait more than they work.
 .PHONY: containers
 containers: ## nodes on Redis with replicas, Sentinel and Cluster, of which some are killed; in containers, or as processes
-	cd integration/containers && $(GO) test -count=1 -parallel 4 -timeout 10m
+	cd integration/containers && $(GO) test -count=1 -parallel 4 -timeout 20m
 
 .PHONY: help
 help:
