@@ -29,8 +29,24 @@ type Loss struct {
 	Partial bool
 }
 
-// countTime bounds counting.
-const countTime = 30 * time.Second
+// plus adds another loss.
+func (l *Loss) plus(more Loss) {
+	l.Sends += more.Sends
+	l.Receives += more.Receives
+	l.Settles += more.Settles
+	l.Appends += more.Appends
+	l.Catalog += more.Catalog
+	l.Others += more.Others
+	l.Partial = l.Partial || more.Partial
+}
+
+const (
+	// countTime bounds counting.
+	countTime = 30 * time.Second
+	// countAgain is when it is tried again after it failed: soon after a failover servers may still take themselves for what
+	// they were.
+	countAgain = 200 * time.Millisecond
+)
 
 // failedOver reports what fence has found, and counts in the background what is lost for the tags of which an older bump was known.
 func (s *Store) failedOver(f Failover, behind []int) {
@@ -41,9 +57,7 @@ func (s *Store) failedOver(f Failover, behind []int) {
 		return
 	}
 	s.work.Go(func() {
-		ctx, cancel := context.WithTimeout(s.life, countTime)
-		defer cancel()
-		l, err := s.countLosses(ctx, behind)
+		l, err := s.countAll(behind)
 		if err != nil && s.life.Err() == nil {
 			s.o.Warning(fmt.Sprintf("After a failover of Redis at %s it could not be counted what is lost: %v", f.Server, err))
 			l.Partial = true
@@ -53,4 +67,23 @@ func (s *Store) failedOver(f Failover, behind []int) {
 			s.o.Lost(l)
 		}
 	})
+}
+
+// countAll counts what is lost, again and again until all places have answered or too much time has passed. Then what it returns is part
+// of it.
+func (s *Store) countAll(tags []int) (Loss, error) {
+	ctx, cancel := context.WithTimeout(s.life, countTime)
+	defer cancel()
+	var sum Loss
+	for {
+		l, err := s.countLosses(ctx, tags)
+		if sum.plus(l); err == nil {
+			return sum, nil
+		}
+		select {
+		case <-ctx.Done():
+			return sum, err
+		case <-time.After(countAgain):
+		}
+	}
 }

@@ -27,6 +27,9 @@ const (
 	droppedFor = int64(30 * time.Minute / time.Millisecond)
 )
 
+// errBefore is of a place that was asked at a server that does not know of its failover yet.
+var errBefore = errors.New("the server is the one before the failover; repeat later")
+
 // span are the numbers from one up to another.
 type span struct{ from, to int64 }
 
@@ -40,6 +43,8 @@ type passed struct {
 	// all says that the place itself is lost.
 	all bool
 	now int64 // queue time
+	// bump is what the place was told: it says nothing of a newer time line.
+	bump int64
 }
 
 func (p *passed) has(a *answer) bool {
@@ -85,6 +90,9 @@ func (s *Store) countLosses(ctx context.Context, tags []int) (Loss, error) {
 	for p, own := range places {
 		bump := s.bumps[s.tagOfPlace(p)].Load()
 		over, err := s.passedOver(ctx, p)
+		if err == nil && over.bump < bump {
+			err = errBefore
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("ask %s what is lost: %w", p, err))
 			continue
@@ -164,13 +172,13 @@ func (s *Store) passedOver(ctx context.Context, p place) (passed, error) {
 		if err != nil {
 			return passed{}, err
 		}
-		return passed{spans: r.cuts(), now: now}, r.done()
+		return passed{spans: r.cuts(), now: now, bump: r.bump}, r.done()
 	case p.log:
 		r, now, err := s.timed(ctx, logFence, s.logKeys(store.LogID(p.id), []string{"c"}), p.partition)
 		if err != nil {
 			return passed{}, err
 		}
-		over := passed{all: r.text() == "absent", now: now}
+		over := passed{all: r.text() == "absent", now: now, bump: r.bump}
 		if r.more() {
 			for holes := r.list(); holes.more(); {
 				over.spans = append(over.spans, span{holes.int(), holes.int()})
@@ -182,7 +190,7 @@ func (s *Store) passedOver(ctx context.Context, p place) (passed, error) {
 	if err != nil {
 		return passed{}, err
 	}
-	over := passed{all: r.text() == "absent", now: now}
+	over := passed{all: r.text() == "absent", now: now, bump: r.bump}
 	over.spans = r.cuts()
 	return over, r.done()
 }
@@ -316,14 +324,14 @@ func (s *Store) reportLate(tags []int) {
 	if s.life.Err() != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(s.life, countTime)
-	defer cancel()
-	l, err := s.countLosses(ctx, tags)
+	l, err := s.countAll(tags)
 	if err != nil && s.life.Err() == nil {
 		s.o.Warning(fmt.Sprintf("What Redis answered late, in a failover, could not be found again: %v", err))
 		l.Partial = true
 	}
 	if l != (Loss{}) && s.o.Lost != nil {
+		ctx, cancel := context.WithTimeout(s.life, countTime)
+		defer cancel()
 		if v, err := s.topology.route(ctx, s.fenceKey(tags[0])); err == nil {
 			l.Server = v.name
 		}

@@ -465,3 +465,31 @@ func TestLossesBeyondMemory(t *testing.T) {
 		t.Errorf("countLosses = %+v, %v; want %+v", got, err, want)
 	}
 }
+
+// A server that was taken over and does not know it yet says nothing of what is lost; it is asked again.
+func TestLossesAreAskedForAgain(t *testing.T) {
+	t.Parallel()
+	h := newHistory(t)
+	h.configure(some, store.Settings{})
+	before := h.keep()
+	h.send(h.Store, some, 3)
+	h.back(before, 0)
+	for tag := range allTags {
+		h.newest(tag, firstBump)
+	}
+	if got, err := h.countLosses(t.Context(), allOfThem); err == nil || got != (Loss{}) {
+		t.Errorf("countLosses at the server of before = %+v, %v; want nothing, and an error", got, err)
+	}
+	counted := make(chan Loss)
+	go func() {
+		l, err := h.countAll(allOfThem)
+		if err != nil {
+			t.Errorf("countAll = %v, want nil", err)
+		}
+		counted <- l
+	}()
+	tell(h.Store, firstBump)
+	if got, want := <-counted, (Loss{Sends: 3}); got != want {
+		t.Errorf("countAll = %+v, want %+v", got, want)
+	}
+}
