@@ -28,8 +28,8 @@ func TestSettings(t *testing.T) {
 			with(func(s *store.Settings) { s.Mode, s.Tail = store.FIFO, true }),
 		},
 		"shards": {func(c *QueueConfig) { c.Shards = 8 }, with(func(s *store.Settings) { s.Shards = 8 })},
-		"tail": {func(c *QueueConfig) { c.GroupLock = GroupLockTail }, plain},
-		"fair": {func(c *QueueConfig) { c.Fair = true }, with(func(s *store.Settings) { s.Mode = store.Fair })},
+		"tail":   {func(c *QueueConfig) { c.GroupLock = GroupLockTail }, plain},
+		"fair":   {func(c *QueueConfig) { c.Fair = true }, with(func(s *store.Settings) { s.Mode = store.Fair })},
 		"groups in flight": {
 			func(c *QueueConfig) { c.Limits.PerGroupInFlight = 3 },
 			with(func(s *store.Settings) { s.Mode, s.GroupInFlight = store.Fair, 3 }),

@@ -17,8 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/dabba-mq/dabba/store/redis/redistest"
 )
 
@@ -137,7 +135,8 @@ func startPings(t *testing.T, url string) *pings {
 		tick := time.NewTicker(5 * time.Millisecond)
 		defer tick.Stop()
 		for p.failed == nil {
-			p.failed = p.ask(ctx, client)
+			p.failed = p.ask(ctx, func(ctx context.Context) error { return client.Ping(ctx).Err() },
+				func(ctx context.Context) (string, error) { return client.ClientList(ctx).Result() })
 			select {
 			case <-ctx.Done():
 				return
@@ -150,17 +149,17 @@ func startPings(t *testing.T, url string) *pings {
 }
 
 // ask measures one PING, and now and then counts the connections of others.
-func (p *pings) ask(ctx context.Context, client *redis.Client) error {
+func (p *pings) ask(ctx context.Context, ping func(context.Context) error, clients func(context.Context) (string, error)) error {
 	ctx = context.WithoutCancel(ctx)
 	begun := time.Now()
-	if err := client.Ping(ctx).Err(); err != nil {
+	if err := ping(ctx); err != nil {
 		return err
 	}
 	p.latencies = append(p.latencies, time.Since(begun))
 	if len(p.latencies)%100 != 1 {
 		return nil
 	}
-	list, err := client.ClientList(ctx).Result()
+	list, err := clients(ctx)
 	p.connections = max(p.connections, strings.Count(list, "\n")-1)
 	return err
 }

@@ -26,8 +26,8 @@ type Failovers struct {
 
 // failovers show what was noticed, once it is known that the store can fail over.
 type failovers struct {
-	mu     sync.Mutex
-	can    bool
+	mu   sync.Mutex
+	can  bool
 	seen Failovers
 }
 

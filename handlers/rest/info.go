@@ -33,11 +33,11 @@ func (a *API) Info(w http.ResponseWriter, _ *http.Request) error {
 	}
 	return reply(w, http.StatusOK, Info{
 		Failovers: failovers,
-		Version:  a.version,
-		Store:    s.Name,
-		Promise:  s.Promise,
-		Durable:  s.Durable,
-		Features: features,
+		Version:   a.version,
+		Store:     s.Name,
+		Promise:   s.Promise,
+		Durable:   s.Durable,
+		Features:  features,
 		Limits: Limits{
 			MaxBatch:        engine.MaxBatch,
 			MaxMessageBytes: engine.MaxMessageBytesLimit,

@@ -244,7 +244,7 @@ type Failovers struct {
 	Count int `json:"count" validate:"required" example:"1"`
 	// The last one; absent when there was none.
 	LastAt Time `json:"last_at,omitzero" swaggertype:"string" format:"date-time"`
-	Lost   Lost       `json:"lost" validate:"required"`
+	Lost   Lost `json:"lost" validate:"required"`
 	// More may be lost than was counted.
 	Partial bool `json:"partial,omitzero"`
 }

@@ -52,8 +52,10 @@ func (c *containers) fleet(t *testing.T, o order) fleet {
 // servers starts servers with an append-only file. Replicas take full copies at once, and not by way of a disk.
 func (c *containers) servers(t *testing.T, n int, options ...string) []box {
 	t.Helper()
-	command := append([]string{"redis-server", "--protected-mode", "no", "--save", "", "--appendonly", "yes", "--appendfsync", "everysec",
-		"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"}, options...)
+	command := append([]string{
+		"redis-server", "--protected-mode", "no", "--save", "", "--appendonly", "yes", "--appendfsync", "everysec",
+		"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1",
+	}, options...)
 	return c.several(t, n, testcontainers.WithCmd(command...), published("6379/tcp"), answers("6379"))
 }
 

@@ -344,12 +344,15 @@ func TestSplitSend(t *testing.T) {
 		want    []store.SendResult
 	}{
 		"all accepted": {
-			store.SendResult{First: 5, Count: 6, NextDue: 7}, nil, []int{1, 3, 2},
+			store.SendResult{First: 5, Count: 6, NextDue: 7},
+			nil,
+			[]int{1, 3, 2},
 			[]store.SendResult{{First: 5, Count: 1, NextDue: 7}, {First: 6, Count: 3, NextDue: 7}, {First: 9, Count: 2, NextDue: 7}},
 		},
 		"some not": {
 			store.SendResult{First: 5, Count: 3, Fates: []store.Fate{fate(a, 5), fate(d, 2), fate(a, 6), fate(x, 0), fate(r, 0), fate(a, 7)}},
-			nil, []int{2, 1, 2, 1},
+			nil,
+			[]int{2, 1, 2, 1},
 			[]store.SendResult{
 				{First: 5, Count: 1, Fates: []store.Fate{fate(a, 5), fate(d, 2)}},
 				{First: 6, Count: 1},
@@ -358,11 +361,15 @@ func TestSplitSend(t *testing.T) {
 			},
 		},
 		"with room made": {
-			store.SendResult{First: 9, Count: 4, Evicted: 6}, []int{0, 3, 1, 2}, []int{1, 2, 1},
+			store.SendResult{First: 9, Count: 4, Evicted: 6},
+			[]int{0, 3, 1, 2},
+			[]int{1, 2, 1},
 			[]store.SendResult{{First: 9, Count: 1}, {First: 10, Count: 2, Evicted: 4}, {First: 12, Count: 1, Evicted: 2}},
 		},
 		"none accepted": {
-			store.SendResult{First: 4, Fates: []store.Fate{fate(d, 1), fate(d, 2)}}, nil, []int{1, 1},
+			store.SendResult{First: 4, Fates: []store.Fate{fate(d, 1), fate(d, 2)}},
+			nil,
+			[]int{1, 1},
 			[]store.SendResult{{First: 4, Fates: []store.Fate{fate(d, 1)}}, {First: 4, Fates: []store.Fate{fate(d, 2)}}},
 		},
 	} {

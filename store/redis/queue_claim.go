@@ -51,7 +51,7 @@ func (s part) claimAlone(ctx context.Context, calls []store.ClaimParams) []claim
 	}
 	list, n := r.claimed(now)
 	if err := r.done(); err != nil || len(list) == 0 || len(list) > len(calls) {
-		return failed(cmp.Or(err, error(store.ErrCorrupt)), len(calls))
+		return failed(cmp.Or(err, store.ErrCorrupt), len(calls))
 	}
 	s.told(p.Queue, r, now, receives, n)
 	return list

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"strings"
 	"sync"
@@ -48,6 +47,7 @@ func (s *Store) connect() (topology, redis.UniversalClient) {
 		return s.connectSentinel(o)
 	case cluster:
 		return s.connectCluster(o)
+	case single:
 	}
 	v := newServer(s, o.Addr)
 	v.asking = func() *redis.Client { return redis.NewClient(askingOptions(o)) }
@@ -195,9 +195,4 @@ func redirection(err error) (addr string, once, ok bool) {
 		return "", false, false
 	}
 	return words[2], words[0] == "ASK", true
-}
-
-// errLost is of a call for which no server was found that has its key.
-func errLost(key string, err error) error {
-	return fmt.Errorf("no server of the cluster takes key %q: %w", key, err)
 }

@@ -479,8 +479,15 @@ func shardsFixed(f *fixture) {
 func shardsRefused(f *fixture) {
 	s := f.sharded()
 	for i, bad := range []store.Settings{
-		{Mode: store.FIFO}, {Mode: store.Fair}, {Levels: 2}, {MaxMessages: 1}, {MaxBytes: 1}, {MaxInFlight: 1},
-		{GroupInFlight: 1}, {Interval: time.Second}, {GroupInterval: time.Second},
+		{Mode: store.FIFO},
+		{Mode: store.Fair},
+		{Levels: 2},
+		{MaxMessages: 1},
+		{MaxBytes: 1},
+		{MaxInFlight: 1},
+		{GroupInFlight: 1},
+		{Interval: time.Second},
+		{GroupInterval: time.Second},
 	} {
 		bad.Revision, bad.Shards = 1, s.Shards
 		f.pause()
