@@ -25,17 +25,59 @@ local function settle(i)
   return settle_held(m, c, tonumber(ARGV[i + 1]), ARGV[5] == '1')
 end
 
+-- Most items are acks of leased messages of which nothing is to be remembered, in queues without lanes. These are carried
+-- out without making a table of each. It comes to the same as settle.
+local gone, gone_n = {}, 0
+
+local function ack_leased(i, seq, record)
+  if not record or messages[seq] ~= nil or ARGV[i + 2] ~= '1' or ARGV[i + 1] == '' then
+    return nil
+  end
+  local state, _, _, token, _, _, _, _, visited, size, _, _, _, from = cmsgpack.unpack(string.sub(record, #LIST_OF_16 + 1))
+  if state ~= LEASED or token ~= tonumber(ARGV[i + 1]) or visited ~= 0 or from ~= '' then
+    return nil
+  end
+  gone_n = gone_n + 1
+  gone[gone_n], deleted[#deleted + 1], messages[seq] = digits(seq), seq, false
+  counters.leased, counters.bytes = counters.leased - 1, counters.bytes - size
+  counters.leased_bytes = counters.leased_bytes - size
+  return SETTLED
+end
+
+local function write_acked()
+  if gone_n > 0 then
+    in_parts(gone, function(...)
+      redis.call('ZREM', key.leases, ...)
+      redis.call('ZREM', key.order, ...)
+      redis.call('HDEL', key.touched, ...)
+    end)
+    changed, ends_changed = true, true
+  end
+end
+
 local early = begin()
 if early then
   return early
 end
-local outcomes, seqs = {}, {}
+local outcomes, seqs, ids = {}, {}, {}
 for i = 6, #ARGV, 6 do
   seqs[#seqs + 1] = tonumber(ARGV[i])
+  ids[#ids + 1] = digits(seqs[#seqs])
 end
-load(seqs)
-for i = 6, #ARGV, 6 do
-  outcomes[#outcomes + 1] = settle(i)
+local n, plain = 0, not settings.has_lanes and settings.history == 0
+in_parts(ids, function(...)
+  for _, record in ipairs(redis.call('HMGET', key.touched, ...)) do
+    n = n + 1
+    local seq = seqs[n]
+    outcomes[n] = plain and ack_leased(6 * n, seq, record)
+    if record and messages[seq] == nil then
+      messages[seq] = unpack_touched(seq, record)
+    end
+  end
+end)
+write_acked()
+for n = 1, #seqs do
+  outcomes[n] = outcomes[n] or settle(6 * n)
 end
 local due = finish()
 local reply = { now, 1, made(), due }
