@@ -176,8 +176,8 @@ func (w *shardWorld) settleSome() {
 		switch {
 		case w.IntN(6) == 0:
 			i.Token, outcome = m.token+7, store.Lost
-		case i.Target == store.Ready && m.receives == 3:
-			outcome = store.Died
+		case m.receives == 3 && (i.Target == store.Ready || i.Target == store.Leased && i.After == 0):
+			outcome = store.Died // a lease of no time ends at once
 		}
 		list, want, names = append(list, i), append(want, outcome), append(names, body)
 	}
