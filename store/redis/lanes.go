@@ -51,7 +51,7 @@ func (l *lanes) do(c *call) error {
 	l.waiting = append(l.waiting, c)
 	if l.running < l.most {
 		l.running++
-		go l.run()
+		l.server.store.work.Go(l.run) // the call that begins it is under way, so Close does not wait yet
 	}
 	l.mu.Unlock()
 	select {

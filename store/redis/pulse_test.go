@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -71,5 +72,41 @@ func TestSilence(t *testing.T) {
 	}
 	if stats, err := s.Stats(ctx, 1); err != nil || stats.Ready < 1 {
 		t.Errorf("Stats after a restart = %+v, %v, want what was acknowledged", stats, err)
+	}
+}
+
+// TestCloseLeavesNoLane: a caller gives up a call whose answer does not come. Close does not wait for the answer, and what did
+// has ended when it returns.
+func TestCloseLeavesNoLane(t *testing.T) {
+	t.Parallel()
+	proxy := redistest.StartProxy(t, redistest.Start(t))
+	s := open(t, Options{URL: proxy.URL})
+	if err := s.Configure(t.Context(), 1, store.Settings{Revision: 1}); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Stall(redistest.ToClient)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := s.Stats(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("Stats that gets no answer = %v, want a deadline exceeded", err)
+	}
+	lanes := &s.topology.known()[0].lanes
+	running := func() int {
+		lanes.mu.Lock()
+		defer lanes.mu.Unlock()
+		return lanes.running
+	}
+	if n := running(); n != 1 {
+		t.Fatalf("%d lanes are running with a call that has no answer, want 1", n)
+	}
+	begun := time.Now()
+	if err := s.Close(); err != nil {
+		t.Errorf("Close() = %v, want nil", err)
+	}
+	if n := running(); n != 0 {
+		t.Errorf("%d lanes are running after Close, want none", n)
+	}
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("Close took %v, want it not to wait for an answer", took)
 	}
 }

@@ -67,6 +67,11 @@ type Store struct {
 	counting sync.Mutex
 	ledger   ledger
 
+	// life ends with Close, and with it work: all goroutines but those that calls wait for.
+	life context.Context //nolint:containedctx // of what goes on between calls
+	end  context.CancelFunc
+	work sync.WaitGroup
+
 	mu     sync.RWMutex
 	closed bool
 	calls  sync.WaitGroup // those that began before closed was set
@@ -167,7 +172,7 @@ func (s *Store) pingAny(ctx context.Context) error {
 	return err
 }
 
-// Close implements [store.Store].
+// Close implements [store.Store]. It waits for calls under way, but not for answers that their callers gave up.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	closed := s.closed
@@ -177,8 +182,10 @@ func (s *Store) Close() error {
 		return store.ErrClosed
 	}
 	s.calls.Wait()
-	s.stop()
-	return s.client.Close()
+	s.end()
+	err := s.client.Close() // nobody waits for the answers that lanes still do
+	s.work.Wait()
+	return err
 }
 
 // millis is a duration in whole milliseconds, rounded up, so that nothing is early.

@@ -26,9 +26,6 @@ type watcher struct {
 	queues atomic.Pointer[func(store.QueueID)]
 	logs   atomic.Pointer[func(store.LogID, uint32)]
 	begin  sync.Once
-	life   context.Context //nolint:containedctx // the subscriptions live as long as the store
-	end    context.CancelFunc
-	work   sync.WaitGroup
 }
 
 const (
@@ -260,10 +257,4 @@ func (s *Store) tellAll(ctx context.Context) {
 			s.o.Warning(fmt.Sprintf("After a lost connection to Redis those who wait could not be told: %v. They will look again by themselves.", err))
 		}
 	}
-}
-
-// stop ends the subscription and waits for it.
-func (s *Store) stop() {
-	s.end()
-	s.work.Wait()
 }
