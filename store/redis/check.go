@@ -46,8 +46,8 @@ func (s *Store) Info() store.Info {
 		return info
 	}
 	info.Promise = weakest.promise.Load().text
-	if replicas > 0 && (replicas != math.MaxInt32) {
-		info.Promise += fmt.Sprintf("; %d replicas keep up, which may miss the last moment when one takes over, unless a call waits for them with acks=all", replicas)
+	if replicas > 0 {
+		info.Promise += fmt.Sprintf("; replicas that keep up: %d; one that takes over may have missed the last moment, unless a call waited for them with acks=all", replicas)
 	}
 	return info
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// endpoint is what an URL says of where the servers are.
+// endpoint is what a URL says of where the servers are.
 type endpoint struct {
 	// each is how every server is spoken to; its Addr is the first host.
 	each *redis.Options
@@ -31,14 +31,18 @@ const (
 	cluster
 )
 
+// schemes say how the servers work together, which scheme the client knows that speaks to one of them likewise, and the port of
+// hosts without one.
 var schemes = map[string]struct {
-	kind kind
-	plain,
-	port string
+	kind        kind
+	plain, port string
 }{
-	"redis": {single, "redis", "6379"}, "rediss": {single, "rediss", "6379"},
-	"redis-sentinel": {sentinel, "redis", "26379"}, "rediss-sentinel": {sentinel, "rediss", "26379"},
-	"redis-cluster": {cluster, "redis", "6379"}, "rediss-cluster": {cluster, "rediss", "6379"},
+	"redis":           {single, "redis", "6379"},
+	"rediss":          {single, "rediss", "6379"},
+	"redis-sentinel":  {sentinel, "redis", "26379"},
+	"rediss-sentinel": {sentinel, "rediss", "26379"},
+	"redis-cluster":   {cluster, "redis", "6379"},
+	"rediss-cluster":  {cluster, "rediss", "6379"},
 }
 
 // parseEndpoint reads the forms of [Options.URL]. Its errors do not repeat it, since it may hold a password.

@@ -80,17 +80,13 @@ func (v *server) fence(ctx context.Context, c redis.Cmdable, here identity) erro
 	if err := c.ScriptLoad(ctx, fenceScript.text).Err(); err != nil {
 		return err
 	}
-	all := make([]int, allTags)
-	for tag := range all {
-		all[tag] = tag
-	}
 	// If this process knows of another one before, then somebody must have entered this one since.
 	more := int64(0)
 	if v.identity.Load() != nil {
 		more = 1
 	}
 	cmds, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for _, tag := range all {
+		for tag := range allTags {
 			least := v.store.bumps[tag].Load() + more
 			p.EvalSha(ctx, fenceScript.sum, []string{v.store.fenceKey(tag)}, here.run, here.past, least, "")
 		}
@@ -192,7 +188,8 @@ func (v *server) know(ctx context.Context, tag int) error {
 	return nil
 }
 
-// newest notes the highest bump of a tag that any server told, and says whether it is higher than one known before.
+// newest notes the highest bump of a tag that any server told, and says whether it is higher than one known before. While the
+// store is opened none is known.
 func (s *Store) newest(tag int, bump int64) bool {
 	for {
 		have := s.bumps[tag].Load()

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -78,8 +80,9 @@ func (p *pulse) ask(ctx context.Context, question func(context.Context) error) {
 // hangUp closes all connections.
 func (p *pulse) hangUp() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	for c := range p.conns {
+	all := slices.Collect(maps.Keys(p.conns))
+	p.mu.Unlock()
+	for _, c := range all { // without the lock: with TLS it takes leave of the server
 		_ = c.Close()
 	}
 }

@@ -125,8 +125,7 @@ func lost(err error, c *call) bool {
 }
 
 const (
-	// redirects bounds how often a call is sent on, and redirectAfter is how long it waits before, in milliseconds and for
-	// each time that it was.
+	// redirects bounds how often a call is tried. Before the n-th time after the first it waits n times redirectAfter.
 	redirects     = 6
 	redirectAfter = 10 * time.Millisecond
 )

@@ -21,13 +21,12 @@ func (q *shardedQueue) send(ctx context.Context, p store.SendParams) (store.Send
 		return q.sendHome(ctx, p, homes)
 	}
 	first := q.turn(&q.sends)
-	for i := range q.parts {
+	for i := 0; ; i++ {
 		res, err := q.parts[(first+i)%len(q.parts)].sendHere(ctx, p)
 		if err == nil || !mayTryOther(err) || i == len(q.parts)-1 {
 			return res, err
 		}
 	}
-	return store.SendResult{}, nil
 }
 
 // homes is the shard of each entry, nil if it does not matter. Entries without a deduplication key go where the call is
