@@ -61,13 +61,15 @@ func (v *server) await(ctx context.Context, p redis.Pipeliner, calls []*call) {
 	}
 }
 
-// enough says whether there were as many copies as a call needs.
+// enough is nil if there were as many copies as a call needs, else [store.ErrUnknown]: the change is made, whatever kept the
+// copies from being counted.
 func (c *call) enough() error {
 	if !c.acks.All || c.awaited == nil {
 		return nil
 	}
 	if err := c.awaited.cmd.Err(); err != nil {
-		return fmt.Errorf("%w: the copies could not be counted: %w", store.ErrUnknown, err)
+		return fmt.Errorf("%w: the change is made, but its copies could not be counted (may the user run WAIT and WAITAOF?): %w",
+			store.ErrUnknown, err)
 	}
 	if have, need := c.awaited.copies(), max(c.acks.Min, 1); have < need {
 		return fmt.Errorf("%w: %d of %d copies were made in time; the change is made, and lost if its leader is", store.ErrUnknown, have, need)

@@ -193,3 +193,31 @@ func TestFrozenReplica(t *testing.T) {
 		t.Errorf("%d sends that wait for a frozen replica took %v, want them to wait together", cap(results), took)
 	}
 }
+
+// TestCopiesThatCannotBeCounted: a user may run scripts and may not wait. What was changed stays changed, so it is not said that
+// nothing was.
+func TestCopiesThatCannotBeCounted(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s := open(t, Options{URL: server.URL})
+	if err := s.Configure(t.Context(), 1, store.Settings{Revision: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := redistest.Client(t, server.URL).Do(t.Context(), "acl", "setuser", "default", "-wait", "-waitaof").Err(); err != nil {
+		if err = redistest.Client(t, server.URL).Do(t.Context(), "acl", "setuser", "default", "-wait").Err(); err != nil { // before 7.2
+			t.Fatal(err)
+		}
+	}
+	_, err := s.Send(t.Context(), store.SendParams{
+		Queue: 1, Revision: 1, Acks: store.Acks{All: true, Min: 1}, Entries: []store.Entry{{Payload: []byte("m"), Size: 1}},
+	})
+	if !errors.Is(err, store.ErrUnknown) || errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("Send whose copies cannot be counted = %v, want ErrUnknown", err)
+	}
+	if n := strings.Count(fmt.Sprint(err), store.ErrUnknown.Error()); n != 1 {
+		t.Errorf("it is said %d times that the outcome is unknown in %q, want once", n, err)
+	}
+	if st, err := s.Stats(t.Context(), 1); err != nil || st.Ready != 1 {
+		t.Errorf("Stats = %+v, %v, want the message", st, err)
+	}
+}

@@ -28,6 +28,8 @@ var hints = map[string]string{
 	"MASTERDOWN":  "the server has lost its master; repeat later",
 	"CLUSTERDOWN": "the cluster is incomplete; repeat later",
 	"TRYAGAIN":    "the cluster is moving these keys; repeat later",
+	"MOVED":       "the server is one of a cluster that has these keys elsewhere; name it as redis-cluster://, or if that is so, repeat later",
+	"ASK":         "the cluster is moving these keys; repeat later",
 	"READONLY":    "the server is a replica; name the master",
 	"NOREPLICAS":  "too few replicas follow the server; look after them or lower min-replicas-to-write",
 	"MISCONF":     "the server cannot write to its disk; look at its log",

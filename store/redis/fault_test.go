@@ -230,6 +230,8 @@ func TestAnswers(t *testing.T) {
 		"LOADING Redis is loading":          {store.ErrUnavailable, store.ErrUnknown},
 		"READONLY You can't write":          {store.ErrUnavailable, store.ErrUnknown},
 		"MISCONF Errors writing":            {store.ErrUnavailable, store.ErrUnknown},
+		"MOVED 3999 127.0.0.1:6381":         {store.ErrUnavailable, store.ErrUnknown},
+		"ASK 3999 127.0.0.1:6381":           {store.ErrUnavailable, store.ErrUnknown},
 		"ERR max number of clients":         {store.ErrUnavailable, store.ErrUnknown},
 		"ERR user_script:1: attempt to":     {store.ErrUnknown, store.ErrUnavailable},
 		"WRONGTYPE Operation against a key": {store.ErrUnknown, store.ErrUnavailable},

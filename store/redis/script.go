@@ -105,11 +105,11 @@ func (s *Store) made(ctx context.Context, sc *script, keys []string, acks store.
 	if lost(err, c) && (sc.reads || sc.repeats) && ctx.Err() == nil {
 		c, err = s.run(ctx, sc, keys, acks, args)
 	}
-	if err == nil {
-		err = c.enough()
-	}
 	if err != nil {
 		return nil, fault(err, c != nil && c.written.Load() && !sc.reads)
+	}
+	if err := c.enough(); err != nil {
+		return nil, err
 	}
 	list, ok := c.cmd.Val().([]any)
 	if !ok {
@@ -130,11 +130,12 @@ const (
 	redirectAfter = 10 * time.Millisecond
 )
 
-// run runs a script on the server that has its keys. The call is nil if it was not made.
+// run runs a script on the server that has its keys, and sends it on as servers say. The call is nil if it was not made, or was
+// made only on servers that refused it.
 func (s *Store) run(ctx context.Context, sc *script, keys []string, acks store.Acks, args []any) (*call, error) {
 	var named *server // by the one that was asked last
-	var c *call
 	for try := 1; ; try++ {
+		var c *call // those before it were refused
 		v, err := named, error(nil)
 		if v == nil {
 			v, err = s.topology.route(ctx, keys[0])
@@ -168,7 +169,7 @@ func (s *Store) run(ctx context.Context, sc *script, keys []string, acks store.A
 		named = nil
 		select {
 		case <-ctx.Done():
-			return c, ctx.Err()
+			return nil, ctx.Err()
 		case <-time.After(time.Duration(try) * redirectAfter):
 		}
 	}
