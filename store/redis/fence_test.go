@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/redis/redistest"
 )
 
 func TestIdentity(t *testing.T) {
@@ -75,5 +76,39 @@ func TestAnotherServerAtTheAddress(t *testing.T) {
 	third := sendUntil(t, s, q, "c")
 	if third <= next {
 		t.Errorf("back on the first server a message has sequence %d, which the other may have given out (it gave out %d)", third, next)
+	}
+}
+
+// A server that comes back without the records of who served it, because all was lost or someone removed them.
+func TestAnotherServerWithoutRecords(t *testing.T) {
+	t.Parallel()
+	one, two := ownServer(t), ownServer(t)
+	q := store.QueueID(7)
+	for _, at := range []running{one, two} {
+		s := open(t, Options{URL: at.url})
+		if err := s.Configure(t.Context(), q, store.Settings{Revision: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client := redistest.Client(t, two.url)
+	records, err := client.Keys(t.Context(), "*fence").Result()
+	if err != nil || len(records) != allTags {
+		t.Fatalf("there are %d records, %v; want %d", len(records), err, allTags)
+	}
+	if err := client.Del(t.Context(), records...).Err(); err != nil {
+		t.Fatal(err)
+	}
+	p := newProxy(t, one.url)
+	seen := newFailovers()
+	s := open(t, seen.options(Options{URL: p.url(), Silence: time.Second}))
+	first := sendUntil(t, s, q, "a")
+	p.set(func() { p.target = two.url[len("redis://"):] })
+	p.cut()
+	if next := sendUntil(t, s, q, "b"); next <= first {
+		t.Errorf("on the other server a message has sequence %d, which the one before may have given out (it gave out %d)", next, first)
+	}
+	change, lost := seen.await(t)
+	if change.Tags != allTags || lost.Sends != 1 {
+		t.Errorf("reported %+v and %+v, want all tags and one message that is lost", change, lost)
 	}
 }

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- Enters which process serves a tag. If it is another one than before, what was acknowledged may be lost: the bump rises.
+-- Enters which process serves a tag. If it is another one than before, what was acknowledged may be lost: the bump rises. It
+-- does so without a record, too, if the caller knows that there was one: it is among what was lost.
 -- KEYS: record of the tag: a hash of run and past (who served it last) and bump.
 -- ARGV: run id and past replication id of this process; the least bump that there must be, by what the caller knows; "moved"
 -- if these keys came from a server that is still there, else empty.
@@ -12,7 +13,7 @@ if have[1] == run and (have[2] == past or forgotten) and bump >= tonumber(ARGV[3
   return { bump, 0, have[1], have[2] }
 end
 local risen = 0
-if have[1] and ARGV[4] ~= 'moved' then
+if (have[1] or tonumber(ARGV[3]) > 0) and ARGV[4] ~= 'moved' then
   local t = redis.call('TIME')
   bump, risen = math.max(bump + 1, tonumber(ARGV[3]), t[1] * 1000 + math.floor(t[2] / 1000)), 1
 end
