@@ -29,6 +29,9 @@ type topology interface {
 	known() []*server
 }
 
+// bufferSize is that of a connection's reads and writes: about what a script takes and gives, so that each is one system call.
+const bufferSize = 128 << 10
+
 // connect makes what an address names: the topology, and a client for plain calls that may be repeated.
 func (s *Store) connect() (topology, redis.UniversalClient) {
 	o := s.endpoint.each
@@ -39,6 +42,8 @@ func (s *Store) connect() (topology, redis.UniversalClient) {
 	o.WriteTimeout = cmp.Or(o.WriteTimeout, 10*time.Second)
 	o.PoolTimeout = cmp.Or(o.PoolTimeout, 5*time.Second)
 	o.ContextTimeoutEnabled = true
+	o.ReadBufferSize = cmp.Or(o.ReadBufferSize, bufferSize)
+	o.WriteBufferSize = cmp.Or(o.WriteBufferSize, bufferSize)
 	o.DisableIdentity = true
 	o.PoolSize = max(o.PoolSize, ordinaryLanes+ackedLanes+4*runtime.GOMAXPROCS(0))
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
@@ -84,7 +89,7 @@ func (s *Store) connectSentinel(o *redis.Options) (topology, redis.UniversalClie
 			SentinelUsername: s.endpoint.sentinelUsername, SentinelPassword: s.endpoint.sentinelPassword,
 			Username: o.Username, Password: o.Password, DB: o.DB, TLSConfig: o.TLSConfig, Dialer: redis.NewDialer(o),
 			MaxRetries: o.MaxRetries, DialerRetries: o.DialerRetries, DialTimeout: o.DialTimeout,
-			ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, ContextTimeoutEnabled: o.ContextTimeoutEnabled,
+			ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, ReadBufferSize: o.ReadBufferSize, WriteBufferSize: o.WriteBufferSize, ContextTimeoutEnabled: o.ContextTimeoutEnabled,
 			PoolTimeout: o.PoolTimeout, PoolSize: o.PoolSize, PipelinePoolSize: o.PipelinePoolSize, MinIdleConns: o.MinIdleConns,
 			DisableIdentity: o.DisableIdentity,
 		}
@@ -112,7 +117,7 @@ func (s *Store) connectCluster(o *redis.Options) (topology, redis.UniversalClien
 	t.client = redis.NewClusterClient(&redis.ClusterOptions{
 		Addrs: s.endpoint.hosts, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig,
 		MaxRetries: o.MaxRetries, DialerRetries: o.DialerRetries, DialTimeout: o.DialTimeout,
-		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, ContextTimeoutEnabled: o.ContextTimeoutEnabled,
+		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, ReadBufferSize: o.ReadBufferSize, WriteBufferSize: o.WriteBufferSize, ContextTimeoutEnabled: o.ContextTimeoutEnabled,
 		PoolTimeout: o.PoolTimeout, PoolSize: o.PoolSize, DisableIdentity: o.DisableIdentity,
 		MaintNotificationsConfig: o.MaintNotificationsConfig, FailingTimeoutSeconds: 1,
 		NewClient: func(o *redis.Options) *redis.Client {
