@@ -81,9 +81,10 @@
 // # Goroutines
 //
 // The clock never blocks. The janitor does what takes a write: it sweeps due queues, moves dead messages to their
-// dead-letter queue, and removes cooling-off times that have ended. One like it sweeps topics. The worker performs the tasks, which take turns, and keeps how far they are
-// in the store, so that they go on after a restart. Another sends what schedules have due, several at a time, each fire
-// time once however many engines share the store. All belong to the [Engine] and are joined by [Engine.Close].
+// dead-letter queue, and removes cooling-off times that have ended. One like it sweeps topics. The worker performs the
+// tasks, which take turns, and keeps how far they are in the store, so that they go on after a restart. Another sends
+// what schedules have due, several at a time, each fire time once however many engines share the store. All belong to the
+// [Engine] and are joined by [Engine.Close].
 //
 // # Lock order
 //

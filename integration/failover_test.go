@@ -185,8 +185,8 @@ func TestSingleRedisFails(t *testing.T) {
 	}
 }
 
-// TestSentinelFailsOver kills the master while its replicas are behind, and parts it from them together with one of the nodes, so
-// that both sides go on. What is lost is reported, exactly.
+// TestSentinelFailsOver kills the master while its replicas are behind, and parts it from them together with one of the
+// nodes, so that both sides go on. What is lost is reported, exactly.
 func TestSentinelFailsOver(t *testing.T) {
 	t.Parallel()
 	net := redistest.NewNet(t)
@@ -243,7 +243,8 @@ func TestSentinelFailsOver(t *testing.T) {
 	x.torment(faults, whole)
 }
 
-// torment goes through faults that lose something. In a long run half of the rounds is with bold clients, of whom less is known.
+// torment goes through faults that lose something. In a long run half of the rounds is with bold clients, of whom less is
+// known.
 func (x *trial) torment(faults []fault, whole func()) {
 	x.t.Helper()
 	for range size(1, 15) {
@@ -267,8 +268,8 @@ func (x *trial) torment(faults []fault, whole func()) {
 	x.finish()
 }
 
-// tooFewCopies freezes all replicas: whoever wants more copies than one then learns that the outcome is unknown, soon, and that it
-// happened when he repeats his request later.
+// tooFewCopies freezes all replicas: whoever wants more copies than one then learns that the outcome is unknown, soon,
+// and that it happened when he repeats his request later.
 func (x *trial) tooFewCopies(replicas []*redistest.Server) {
 	t, c := x.t, x.slots[0].Load().c.with("Idempotency-Key", "too few copies")
 	t.Helper()

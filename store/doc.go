@@ -20,20 +20,20 @@
 //
 // # Shards
 //
-// A queue with [Settings].Shards above 1 is kept in so many parts, which different servers may have. It is a Standard queue with
-// one level, without bounds and rates; its number of shards is fixed when it is created. What is promised of a queue holds of each
-// shard. Of the whole it holds except for this:
+// A queue with [Settings].Shards above 1 is kept in so many parts, which different servers may have. It is a Standard
+// queue with one level, without bounds and rates; its number of shards is fixed when it is created. What is promised of a
+// queue holds of each shard. Of the whole it holds except for this:
 //
 //   - Order is that of each shard. Messages that one call claims are all from one shard; Ready is true if any has more.
 //   - Stats and the counts of a Sweep are sums of several instants, and Stats are Approximate. A Sweep leaves out shards that
 //     cannot be reached, and is due again soon.
-//   - Calls that concern several shards (a Settle of items, a Purge of everything, Configure, Drop) are a transition in each. If
-//     some fail after others have succeeded the error is [ErrUnknown]. All of them may be repeated.
-//   - A Send goes to one shard as a whole. With Once that is always the same one for a key. Entries with a Dedup key go to the
-//     shard of that key; if these are several, each has its part as a transition of its own, which Once makes repeatable as well.
-//     That a key of Once was used for other content is noticed where both meet in a shard.
-//   - What is selected is taken from one shard after the other. Sequences have the shard in bits 47 to 52, so a Next leads from one to
-//     the next. A Move of the oldest dead takes those of one shard.
+//   - Calls that concern several shards (a Settle of items, a Purge of everything, Configure, Drop) are a transition in
+//     each. If some fail after others have succeeded the error is [ErrUnknown]. All of them may be repeated.
+//   - A Send goes to one shard as a whole. With Once that is always the same one for a key. Entries with a Dedup key go
+//     to the shard of that key; if these are several, each has its part as a transition of its own, which Once makes
+//     repeatable as well. That a key of Once was used for other content is noticed where both meet in a shard.
+//   - What is selected is taken from one shard after the other. Sequences have the shard in bits 47 to 52, so a Next
+//     leads from one to the next. A Move of the oldest dead takes those of one shard.
 //   - A claim that is repeated under its Attempt while the first one still runs may be a new one.
 //
 // # Logs

@@ -194,8 +194,8 @@ func TestFrozenReplica(t *testing.T) {
 	}
 }
 
-// TestCopiesThatCannotBeCounted: a user may run scripts and may not wait. What was changed stays changed, so it is not said that
-// nothing was.
+// TestCopiesThatCannotBeCounted: a user may run scripts and may not wait. What was changed stays changed, so it is not
+// said that nothing was.
 func TestCopiesThatCannotBeCounted(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -102,7 +102,8 @@ func (s *Store) toldRevision(revision int64, r *reply, now int64) {
 	}
 }
 
-// heard notes an answer. One that comes from the server that was before a failover, after that was counted, is counted by itself.
+// heard notes an answer. One that comes from the server that was before a failover, after that was counted, is counted by
+// itself.
 func (s *Store) heard(a answer) {
 	s.answers.add(a)
 	if tag := s.tagOfPlace(a.place); s.bumps[tag].Load() > a.bump {

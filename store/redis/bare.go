@@ -12,9 +12,9 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-// Bare is what a [Store] is measured against. It does no more than it must: each call is one EVALSHA of a client with a pool, with the
-// same scripts, for a queue of its own; or it is XADD, XREADGROUP and XACK on a stream of its own. Nothing is fenced,
-// acknowledged by replicas, or shared by calls.
+// Bare is what a [Store] is measured against. It does no more than it must: each call is one EVALSHA of a client with a
+// pool, with the same scripts, for a queue of its own; or it is XADD, XREADGROUP and XACK on a stream of its own. Nothing
+// is fenced, acknowledged by replicas, or shared by calls.
 type Bare struct {
 	store  *Store
 	client redis.UniversalClient
@@ -29,8 +29,8 @@ const (
 	bareMaxBytes   = 1 << 40
 )
 
-// OpenBare connects with a connection for each of so many callers. Messages have bodies of size bytes. The prefix of the options
-// should be one that nothing else has.
+// OpenBare connects with a connection for each of so many callers. Messages have bodies of size bytes. The prefix of the
+// options should be one that nothing else has.
 func OpenBare(ctx context.Context, o Options, callers, size int) (*Bare, error) {
 	s, err := Open(ctx, o)
 	if err != nil {

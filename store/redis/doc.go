@@ -1,6 +1,7 @@
-// Package redis keeps everything in Redis, 7.0 or later, so that many stateless nodes can serve the same queues and logs: in one
-// server, in one with replicas that Sentinel watches over, or in a cluster. Every transition of a queue is one Lua script: the rules of the state machine in store/internal/model stand
-// here once more, in the files lua/*.lua. This comment is the specification of what is kept.
+// Package redis keeps everything in Redis, 7.0 or later, so that many stateless nodes can serve the same queues and logs:
+// in one server, in one with replicas that Sentinel watches over, or in a cluster. Every transition of a queue is one Lua
+// script: the rules of the state machine in store/internal/model stand here once more, in the files lua/*.lua. This
+// comment is the specification of what is kept.
 //
 // # Keys
 //
@@ -106,27 +107,30 @@
 //
 // # Shards
 //
-// A queue with shards is kept as that many queues, which scripts take for queues of their own: each has all the letters, its
-// counters, its settings and its moves. Shard 0 has the keys that a queue without shards has. The tags of the shards are at equal
-// distances in the circle of all tags ordered by slot, from the generation's tag on, so that the leaders of a cluster have
-// about as many each. In sequences that leave this package the shard is in bits 47 to 52; what a script sees is below 2^47.
+// A queue with shards is kept as that many queues, which scripts take for queues of their own: each has all the letters,
+// its counters, its settings and its moves. Shard 0 has the keys that a queue without shards has. The tags of the shards
+// are at equal distances in the circle of all tags ordered by slot, from the generation's tag on, so that the leaders of
+// a cluster have about as many each. In sequences that leave this package the shard is in bits 47 to 52; what a script
+// sees is below 2^47.
 //
-// Scripts are given "<generation>:<shard>" for the generation then, also for shard 0, and use it in announcements and ids of moves
-// ("<generation>:<shard>:<number>"). One that is given the generation alone by a process that does not know of the shards answers
-// with how many there are and does nothing, so it costs a queue without shards nothing to ask. The number never changes.
+// Scripts are given "<generation>:<shard>" for the generation then, also for shard 0, and use it in announcements and ids
+// of moves ("<generation>:<shard>:<number>"). One that is given the generation alone by a process that does not know of
+// the shards answers with how many there are and does nothing, so it costs a queue without shards nothing to ask. The
+// number never changes.
 //
-// Shard 0 is made first and dropped last, so there are no others without it, and the generation is enrolled as long as it is
-// there. A shard may be missing after a process has ended in between: calls on it are ErrGone until someone configures the queue again.
-// A move goes into the shard that its id chooses by a hash, so that each of its steps, whoever makes it, finds the same one. In
-// {q}moves and in intents queues are named by their generations alone; who looks after moves looks into all shards.
+// Shard 0 is made first and dropped last, so there are no others without it, and the generation is enrolled as long as it
+// is there. A shard may be missing after a process has ended in between: calls on it are ErrGone until someone configures
+// the queue again. A move goes into the shard that its id chooses by a hash, so that each of its steps, whoever makes it,
+// finds the same one. In {q}moves and in intents queues are named by their generations alone; who looks after moves looks
+// into all shards.
 //
 // # Scripts
 //
 // A script is put together from a file of its own and the shared files that it and they include. KEYS of a queue's script
-// are the keys above, in the order c s t v a r l d x z g n w y o p u e m f h j i k b, and the channel. ARGV begins with the
-// time and the bump (lua/clock.lua), the generation and the revision of the settings that the call was made for, or nothing if it is for any,
-// and goes on with what the header of the script says. The reply is an array of queue time, a status and the result, or an
-// error (GONE, STALE, REUSED). The status is
+// are the keys above, in the order c s t v a r l d x z g n w y o p u e m f h j i k b, and the channel. ARGV begins with
+// the time and the bump (lua/clock.lua), the generation and the revision of the settings that the call was made for, or
+// nothing if it is for any, and goes on with what the header of the script says. The reply is an array of queue time, a
+// status and the result, or an error (GONE, STALE, REUSED). The status is
 //
 //	1  done; the number of the commit comes next, 0 if nothing was changed
 //	0  much was due, and a bounded part of it was done but not yet the call: make the call again
@@ -165,11 +169,15 @@
 //
 // # Servers
 //
-// A call goes to the server that has its keys: the only one, the one that sentinels name, or a master of a cluster, which may
-// send it on to another (topology.go). To each server there are a few connections for scripts, and what is called while
-// one is under way goes over it together, next (lanes.go). Calls that wait for replicas have connections of their own, with one WAIT or
-// WAITAOF for all that went together (acks.go). One more connection asks the server every second who it is and who follows it
-// (server.go, pulse.go), and one hears the channels of its tags (watch.go). What a process is told apart by stands in fence.go.
+// A call goes to the server that has its keys: the only one, the one that sentinels name, or a master of a cluster, which
+// may send it on to another (topology.go). To each server there are a few connections for scripts, and what is called
+// while one is under way goes over it together, next (lanes.go). Calls that wait for replicas have connections of their
+// own, with one WAIT or WAITAOF for all that went together (acks.go). One more connection asks the server every second
+// who it is and who follows it (server.go, pulse.go), and one hears the channels of its tags (watch.go). What a process
+// is told apart by stands in fence.go.
+//
+// Three locks are held while a server is asked, since nobody could go on without the answer: counting of [Store], then
+// knowing and meeting of a server, in this order. All others guard fields only and are taken last, one at a time.
 //
 // # Failover
 //
@@ -185,10 +193,10 @@
 //     call, next, token, moves and commits; of the key-value part, with a change, the revision. They become one more than
 //     the bump in milliseconds since 2025 times 64, or than the present value and 2^26, if that is more. So what is lost
 //     must not have been more than 2^26 of a kind, or if another failover is lost with it, 64 a millisecond since that.
-//   - A partition moves on with an append: to a multiple of 2^18, by the same rule with 256 a millisecond and 2^20. It notes
-//     the offsets between as a hole. No record is ever there, and Fetch says where to go on. Holes are forgotten when all before them is
-//     removed, but for the last one. In an aligned stretch of 2^18 offsets there are never records of two time lines, so
-//     what is known of blocks of records holds.
+//   - A partition moves on with an append: to a multiple of 2^18, by the same rule with 256 a millisecond and 2^20. It
+//     notes the offsets between as a hole. No record is ever there, and Fetch says where to go on. Holes are forgotten
+//     when all before them is removed, but for the last one. In an aligned stretch of 2^18 offsets there are never
+//     records of two time lines, so what is known of blocks of records holds.
 //   - What is made while the tag has a bump may be what was lost and is made again. A queue then begins as if it had moved
 //     on. A log does so if its generation was enrolled before; else it is new and begins at 0.
 //   - What looks only does not move on. Until something is appended, the offsets of lost records are beyond the end.
@@ -200,9 +208,9 @@
 //     was made under it; if not, a repeat makes it again, with other numbers.
 //   - The target of a move may have lost that it inserted or refused an id, and the source that it gave one out. A new
 //     intent has an id that was never given out, so it is not taken for one that is done. A lost insert can be made again
-//     as long as the source still has its intent; if that was deleted, the messages are lost with the insert, and counted. A lost
-//     mark leaves messages in both queues, which is a second delivery. So is a refusal that the target has lost, if the
-//     insert that it was to forbid is still on its way.
+//     as long as the source still has its intent; if that was deleted, the messages are lost with the insert, and
+//     counted. A lost mark leaves messages in both queues, which is a second delivery. So is a refusal that the target
+//     has lost, if the insert that it was to forbid is still on its way.
 //   - Where a moved message was first sent is a sequence that the source never gives out again.
 //
 // What is lost is counted. A commit, revision or offset that was passed over is not in the present time line, so a change with

@@ -31,8 +31,8 @@ const (
 	cluster
 )
 
-// schemes say how the servers work together, which scheme the client knows that speaks to one of them likewise, and the port of
-// hosts without one.
+// schemes say how the servers work together, which scheme the client knows that speaks to one of them likewise, and the
+// port of hosts without one.
 var schemes = map[string]struct {
 	kind        kind
 	plain, port string

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Failover says that a process took the place of another one, or was started again: what was acknowledged shortly before may be lost.
+// Failover says that a process took the place of another one, or was started again: what was acknowledged shortly before
+// may be lost.
 type Failover struct {
 	// Server is the address of the server, or what sentinels call it.
 	Server string
@@ -20,6 +21,7 @@ type Failover struct {
 
 // Loss says what is lost of what this process was told was done.
 type Loss struct {
+	// Server is the address of the server, or what sentinels call it; empty if it cannot be found.
 	Server string
 	// Sends, Receives and Settles are messages, Appends records, Catalog changes of settings.
 	Sends, Receives, Settles, Appends, Catalog int
@@ -48,7 +50,8 @@ const (
 	countAgain = 200 * time.Millisecond
 )
 
-// failedOver reports what fence has found, and counts in the background what is lost for the tags of which an older bump was known.
+// failedOver reports what fence has found, and counts in the background what is lost for the tags of which an older bump
+// was known.
 func (s *Store) failedOver(f Failover, behind []int) {
 	if s.o.Failover != nil {
 		s.o.Failover(f)
@@ -69,8 +72,8 @@ func (s *Store) failedOver(f Failover, behind []int) {
 	})
 }
 
-// countAll counts what is lost, again and again until all places have answered or too much time has passed. Then what it returns is part
-// of it.
+// countAll counts what is lost, again and again until all places have answered or too much time has passed. Then what it
+// returns is part of it.
 func (s *Store) countAll(tags []int) (Loss, error) {
 	ctx, cancel := context.WithTimeout(s.life, countTime)
 	defer cancel()

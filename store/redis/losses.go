@@ -36,8 +36,8 @@ type span struct{ from, to int64 }
 // meets is how many numbers two spans share.
 func (a span) meets(b span) int64 { return max(min(a.to, b.to)-max(a.from, b.from), 0) }
 
-// passed are the numbers that a place has passed over, for every time that it began another time line. What has such a number is
-// lost.
+// passed are the numbers that a place has passed over, for every time that it began another time line. What has such a
+// number is lost.
 type passed struct {
 	spans []span
 	// all says that the place itself is lost.
@@ -71,9 +71,9 @@ const (
 	mostLedgers = 1 << 16
 )
 
-// countLosses brings all queues, logs and key-value pairs with these tags of which this process remembers changes into the
-// time line of the present bump, and counts what it was told was done and is lost. Nothing is counted twice. If it fails, what it
-// returns is part of it, and the rest is counted by the next call.
+// countLosses brings all queues, logs and key-value pairs with these tags of which this process remembers changes into
+// the time line of the present bump, and counts what it was told was done and is lost. Nothing is counted twice. If it
+// fails, what it returns is part of it, and the rest is counted by the next call.
 func (s *Store) countLosses(ctx context.Context, tags []int) (Loss, error) {
 	s.counting.Lock()
 	defer s.counting.Unlock()
@@ -127,12 +127,12 @@ type remembered struct {
 func (m *answers) unsure(ask func(*answer) (concerned, unsure bool)) (map[place][]remembered, int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	places, oldest, any := make(map[place][]remembered), -1, false
+	places, oldest, found := make(map[place][]remembered), -1, false
 	for number := m.noted - len(m.list); number < m.noted; number++ {
 		a := &m.list[number%mostAnswers]
 		concerned, unsure := ask(a)
-		if concerned && !any {
-			any = true
+		if concerned && !found {
+			found = true
 			if !a.lost && m.noted > len(m.list) {
 				oldest = number
 			}

@@ -95,9 +95,9 @@ func newMerger[K comparable, P, R any](together func(context.Context, K, []P) ([
 	return &merger[K, P, R]{together: together, keep: keep, lines: make(map[K]*mergeLine[P, R])}
 }
 
-// do makes a call, with others if it has to wait. When ctx ends before it was sent, nothing was changed; afterwards, unless
-// callers stay, the error wraps [store.ErrUnknown], and the call goes on for the sake of the others. begun counts the scripts under way that
-// nobody may wait for any more; the caller is one of those it counts.
+// do makes a call, with others if it has to wait. When ctx ends before it was sent, nothing was changed; afterwards,
+// unless callers stay, the error wraps [store.ErrUnknown], and the call goes on for the sake of the others. begun counts
+// the scripts under way that nobody may wait for any more; the caller is one of those it counts.
 func (m *merger[K, P, R]) do(ctx context.Context, begun *sync.WaitGroup, kind K, call P, b burden) (R, error) {
 	var none R
 	if err := ctx.Err(); err != nil {

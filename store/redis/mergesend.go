@@ -65,9 +65,9 @@ func sendTogether(ctx context.Context, kind sendKind, calls []store.SendParams) 
 	return splitSend(res, gaveWay, sizes), nil
 }
 
-// splitSend is the result of each of the sends that a script made one after the other, of which it knows the numbers of entries.
-// gaveWay says how many messages gave way to each entry, nil if none did. What time changes next is as it is after all of
-// them.
+// splitSend is the result of each of the sends that a script made one after the other, of which it knows the numbers of
+// entries. gaveWay says how many messages gave way to each entry, nil if none did. What time changes next is as it is
+// after all of them.
 func splitSend(whole store.SendResult, gaveWay []int, sizes []int) []store.SendResult {
 	list := make([]store.SendResult, len(sizes))
 	next, from := whole.First, 0

@@ -12,8 +12,8 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-// BenchmarkQueue lets 32 callers send a batch, receive one and acknowledge it, and does the same with the commands that Redis has
-// for streams: XADD, XREADGROUP and XACK.
+// BenchmarkQueue lets 32 callers send a batch, receive one and acknowledge it, and does the same with the commands that
+// Redis has for streams: XADD, XREADGROUP and XACK.
 func BenchmarkQueue(b *testing.B) {
 	for _, n := range []int{1, 10, 100} {
 		b.Run(fmt.Sprintf("batch %d", n), func(b *testing.B) { benchQueue(b, n) })

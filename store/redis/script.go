@@ -130,8 +130,8 @@ const (
 	redirectAfter = 10 * time.Millisecond
 )
 
-// run runs a script on the server that has its keys, and sends it on as servers say. The call is nil if it was not made, or was
-// made only on servers that refused it.
+// run runs a script on the server that has its keys, and sends it on as servers say. The call is nil if it was not made,
+// or was made only on servers that refused it.
 func (s *Store) run(ctx context.Context, sc *script, keys []string, acks store.Acks, args []any) (*call, error) {
 	var named *server // by the one that was asked last
 	for try := 1; ; try++ {

@@ -37,25 +37,25 @@ type server struct {
 	client *redis.Client
 	pulse  *pulse
 	lanes  lanes
-	acked  lanes
+	acked  lanes // for calls that wait for replicas
 	// asking makes a client that is for asking it alone.
 	asking func() *redis.Client
 
 	// bumps are, by tag, what calls to it say; unknownBump before it was asked.
 	bumps [allTags]atomic.Int64
-	// replicas are those that keep up.
+	// replicas is how many keep up.
 	replicas atomic.Int32
-	// promise and warned are what its settings are worth.
+	// promise is what its settings are worth; nil before it was asked.
 	promise atomic.Pointer[promise]
 
-	// identity is of the process that was spoken to last.
-	identity atomic.Pointer[identity]
-	watching atomic.Bool
-	used     atomic.Int64 // when it was used last, in nanoseconds of the pulse
+	// identity is of the process that was spoken to last. expected is of another one that a connection has led to since, nil if
+	// none has: the next connection that leads there takes its side.
+	identity, expected atomic.Pointer[identity]
+	watching           atomic.Bool
+	used               atomic.Int64 // when it was used last, in nanoseconds of the pulse
 
-	meeting  sync.Mutex // held while a connection finds out where it leads to
-	expected atomic.Pointer[identity]
-	knowing  sync.Mutex // held while a call finds out what a tag's bump is
+	meeting sync.Mutex // held while a connection finds out where it leads to
+	knowing sync.Mutex // held while a call finds out what a tag's bump is
 }
 
 // promise is what an acknowledgement survives on a server, and how that compares: less is worse.
@@ -167,8 +167,9 @@ func keepingUp(facts map[string]string) int32 {
 	return n
 }
 
-// meet is called for each new connection before it is used, and finds out which process it leads to. If it is another one than those before it, what may have been lost is
-// fenced off, and all other connections are closed, so that no call takes one process for the other.
+// meet is called for each new connection before it is used, and finds out which process it leads to. If it is another one
+// than those before it, what may have been lost is fenced off, and all other connections are closed, so that no call
+// takes one process for the other.
 func (v *server) meet(ctx context.Context, c *redis.Conn) error {
 	text, err := c.Info(ctx).Result()
 	if err != nil {

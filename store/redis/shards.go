@@ -12,7 +12,8 @@ import (
 )
 
 // A queue with shards is kept as several queues, of which each has keys of its own, in slots of its own: the package's
-// section on shards says where. What callers see of it are the sums and the sequences in which the shard is written above its own.
+// section on shards says where. What callers see of it are the sums and the sequences in which the shard is written above
+// its own.
 //
 // How many shards a generation has is in the settings of its first one, and never changes. Who has not been told yet calls the
 // first shard as if it were the whole queue, and is refused with that number: so queues without shards cost nothing.
@@ -194,7 +195,8 @@ func firstOf(errs []error) error {
 	return first
 }
 
-// mayTryOther says that a call may be tried in another shard instead: this one has no server or no room now, and nothing was changed.
+// mayTryOther says that a call may be tried in another shard instead: this one has no server or no room now, and nothing
+// was changed.
 func mayTryOther(err error) bool {
 	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrFull)
 }

@@ -174,8 +174,8 @@ func (n *shardNodes) nothingLeft(s *Store, q store.QueueID) {
 	}
 }
 
-// TestHalfMadeShards: a process ends while it makes a queue. Whoever configures it next completes it, and whoever drops it leaves
-// nothing.
+// TestHalfMadeShards: a process ends while it makes a queue. Whoever configures it next completes it, and whoever drops
+// it leaves nothing.
 func TestHalfMadeShards(t *testing.T) {
 	t.Parallel()
 	for made := 1; made < 4; made++ {

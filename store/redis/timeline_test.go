@@ -347,8 +347,8 @@ func TestLossOfARepeat(t *testing.T) {
 	h.wantLosses(h.second, Loss{Sends: 2})
 }
 
-// Of two failovers the first may be forgotten with what it led to: then what was made after it is lost with it, and what was counted
-// after it is not counted again.
+// Of two failovers the first may be forgotten with what it led to: then what was made after it is lost with it, and what
+// was counted after it is not counted again.
 func TestLossesOfTwoFailovers(t *testing.T) {
 	t.Parallel()
 	for name, counted := range map[string]bool{"counted between": true, "counted at the end": false} {

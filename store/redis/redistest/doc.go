@@ -5,8 +5,8 @@
 //   - [StartReplicated] is a master with replicas, [StartSentinel] the same with sentinels that replace a master that is away,
 //     [StartCluster] a cluster of masters with replicas. Members can be killed, frozen and started again, and there are
 //     methods that wait until others have taken over and until all is whole again.
-//   - [StartProxy] stands between clients and one server, and can stall or cut what passes. A [Net] is such proxies before all members
-//     of a fleet, which can be parted into two sides: [StartSentinelOn], [StartClusterOn].
+//   - [StartProxy] stands between clients and one server, and can stall or cut what passes. A [Net] is such proxies
+//     before all members of a fleet, which can be parted into two sides: [StartSentinelOn], [StartClusterOn].
 //
 // A test needs the program redis-server, or a server that the variable DABBA_TEST_REDIS names by its URL, which can only be
 // shared. Where neither is, it is skipped, and where DABBA_REQUIRE_REDIS or CI is set it fails instead.

@@ -14,9 +14,9 @@ import (
 // so that all connections between its members, and those of clients, go through it. Who made a connection it learns from
 // the system, for members and for the processes that [Net.Join] names; all others reach everybody always.
 //
-// A parted network is silent: what is said to the other side is kept back, also that a connection has ended, new connections are
-// made and get no answer, and when it is whole again all that was kept back arrives. To the one who connects, a server that was
-// killed is one that ends the connection at once.
+// A parted network is silent: what is said to the other side is kept back, also that a connection has ended, new
+// connections are made and get no answer, and when it is whole again all that was kept back arrives. To the one who
+// connects, a server that was killed is one that ends the connection at once.
 //
 // It needs Linux; elsewhere the test is skipped. It may be used by any number of goroutines.
 type Net struct {

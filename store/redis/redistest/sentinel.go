@@ -13,8 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Sentinel is a master with replicas and the sentinels that watch over them. A master that says nothing for a second is replaced;
-// that takes about two seconds. It belongs to one goroutine.
+// Sentinel is a master with replicas and the sentinels that watch over them. A master that says nothing for a second is
+// replaced; that takes about two seconds. It belongs to one goroutine.
 type Sentinel struct {
 	// URL names the sentinels and the master: redis-sentinel://host:port,host:port,host:port/main.
 	URL string
@@ -125,7 +125,8 @@ func (s *Sentinel) named(watcher *Server) (*Server, error) {
 	return master, nil
 }
 
-// AwaitFailover waits until all sentinels that answer, at least two, name another master than old and it serves as one, and returns it.
+// AwaitFailover waits until all sentinels that answer, at least two, name another master than old and it serves as one,
+// and returns it.
 func (s *Sentinel) AwaitFailover(tb testing.TB, old *Server) *Server {
 	tb.Helper()
 	var master *Server
