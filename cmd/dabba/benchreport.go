@@ -169,7 +169,8 @@ func (r *benchReport) print(out io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "\np50 and p99 are of one request, or of one receive together with its ack.")
+	fmt.Fprintln(out, "\nratio: messages/s by the handler's requests/s, each round on its own. send 10 and receive 10 have ten messages a request.\n"+
+		"p50 and p99 are of one request, or of one receive together with its ack. - is not known, as syncs are on Redis.")
 	if r.Groups > 0 {
 		fmt.Fprintf(out, "\nFIFO queues with %s groups, by the standard queue of the same round:\n", thousands(float64(r.Groups)))
 		for _, p := range r.Phases {

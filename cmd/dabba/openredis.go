@@ -121,13 +121,25 @@ func openRedis(ctx context.Context, serving serveOptions, now func() time.Time, 
 	o.Warning = func(s string) { log.Warn(s) } //nolint:sloglint // a sentence for people
 	tellFailovers(&o, log, m)
 	s, err := redis.Open(ctx, o)
-	if errors.Is(err, store.ErrUnavailable) {
-		return nil, fmt.Errorf("%w (is Redis there, and does --store name it?)", err)
-	}
 	if err != nil {
-		return nil, err
+		return nil, adviseOpen(err)
 	}
 	return s, nil
+}
+
+// adviseOpen adds to why Redis cannot be opened what to look at first.
+func adviseOpen(err error) error {
+	switch {
+	case errors.Is(err, store.ErrUnavailable) && strings.Contains(err.Error(), "NOREPLICAS"):
+		return fmt.Errorf("%w (start the server again when they follow)", err)
+	case errors.Is(err, store.ErrUnavailable):
+		return fmt.Errorf("%w (is Redis there, and does --store name it?)", err)
+	case strings.Contains(err.Error(), "MOVED "):
+		return fmt.Errorf("this Redis is part of a cluster: begin --store with redis-cluster:// instead of redis:// (%w)", err)
+	case strings.HasSuffix(err.Error(), "redis: nil"):
+		return fmt.Errorf("the sentinels know no master of the name that --store ends in (%w)", err)
+	}
+	return err
 }
 
 // tellFailovers has failovers and what they lost counted and logged, each in a sentence for whoever is woken by it.

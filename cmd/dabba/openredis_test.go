@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/dabba-mq/dabba/handlers/metrics"
+	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/redis"
 )
 
@@ -90,6 +92,29 @@ func TestFailoversAreToldAndCounted(t *testing.T) {
 			if i >= len(lines) || !strings.Contains(lines[i], part) {
 				t.Errorf("line %d does not say %q:\n%s", i, part, said.String())
 			}
+		}
+	}
+}
+
+// What Redis answers to a server that cannot be started with it says little to who started it.
+func TestAdviceForOpening(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("%w: dial tcp: connection refused", store.ErrUnavailable), "is Redis there"},
+		{fmt.Errorf("%w: too few replicas: NOREPLICAS Not enough", store.ErrUnavailable), "again when they follow"},
+		{fmt.Errorf("%w: MOVED 14288 127.0.0.1:7003", store.ErrCorrupt), "redis-cluster://"},
+		{fmt.Errorf("%w: redis: nil", store.ErrCorrupt), "no master of the name"},
+		{fmt.Errorf("layout 2: %w", store.ErrVersion), ""},
+	} {
+		got := adviseOpen(tt.err)
+		if !errors.Is(got, tt.err) || !strings.Contains(got.Error(), tt.want) {
+			t.Errorf("adviseOpen(%v) = %v, want it with %q", tt.err, got, tt.want)
+		}
+		if tt.want == "" && got.Error() != tt.err.Error() {
+			t.Errorf("adviseOpen(%v) = %v, want it as it is", tt.err, got)
 		}
 	}
 }
