@@ -229,7 +229,7 @@ type Info struct {
 	Version string `json:"version" validate:"required" example:"0.1.0"`
 	// The kind of store.
 	Store string `json:"store" validate:"required" example:"segment"`
-	// What an acknowledgement survives.
+	// What an acknowledgement survives, as the store was last heard; of several servers that of the one which promises least.
 	Promise string `json:"promise" validate:"required"`
 	// Whether data survives the process.
 	Durable  bool     `json:"durable" validate:"required"`
@@ -241,10 +241,12 @@ type Info struct {
 
 // Failovers are the times that another process took a store server's place, and what was lost by that.
 type Failovers struct {
+	// How often another process, or one that was started again, took the place of a server of the store.
 	Count int `json:"count" validate:"required" example:"1"`
 	// The last one; absent when there was none.
 	LastAt Time `json:"last_at,omitzero" swaggertype:"string" format:"date-time"`
-	Lost   Lost `json:"lost" validate:"required"`
+	// How many acknowledged changes are lost, by kind. Each server of Dabba counts its own: add them up, but take the largest other.
+	Lost Lost `json:"lost" validate:"required"`
 	// More may be lost than was counted.
 	Partial bool `json:"partial,omitzero"`
 }
@@ -257,7 +259,7 @@ type Lost struct {
 	Receive int `json:"receive" validate:"required" example:"1"`
 	// Acks, nacks and extends: what was acked is delivered again.
 	Settle int `json:"settle" validate:"required" example:"2"`
-	// Records.
+	// Records of topics.
 	Append int `json:"append" validate:"required" example:"0"`
 	// Changes of queues, topics, schedules, tasks and committed offsets.
 	Catalog int `json:"catalog" validate:"required" example:"0"`
@@ -270,7 +272,7 @@ type Ready struct {
 	Status string `json:"status" validate:"required" example:"ready"`
 	// The kind of store.
 	Store string `json:"store" validate:"required" example:"redis"`
-	// What an acknowledgement survives.
+	// What an acknowledgement survives, as the store was last heard; of several servers that of the one which promises least.
 	Promise string `json:"promise" validate:"required"`
 }
 
