@@ -36,15 +36,9 @@ func OpenBare(ctx context.Context, o Options, callers, size int) (*Bare, error) 
 	if err != nil {
 		return nil, err
 	}
-	each := s.endpoint.each
-	client := redis.NewUniversalClient(&redis.UniversalOptions{
-		Addrs: s.endpoint.hosts, MasterName: s.endpoint.master, IsClusterMode: s.endpoint.kind == cluster,
-		Username: each.Username, Password: each.Password, DB: each.DB, TLSConfig: each.TLSConfig,
-		SentinelUsername: s.endpoint.sentinelUsername, SentinelPassword: s.endpoint.sentinelPassword,
-		MaxRetries: each.MaxRetries, ReadTimeout: each.ReadTimeout, WriteTimeout: each.WriteTimeout,
-		PoolSize: callers, PoolTimeout: each.PoolTimeout, DisableIdentity: true,
-		MaintNotificationsConfig: each.MaintNotificationsConfig,
-	})
+	own := s.endpoint.plainly()
+	own.PoolSize = callers
+	client := redis.NewUniversalClient(own)
 	b := &Bare{store: s, client: client, body: make([]byte, size)}
 	for i := range b.body {
 		b.body[i] = 'x'

@@ -99,3 +99,15 @@ func parseEndpoint(text string) (endpoint, error) {
 	}
 	return a, nil
 }
+
+// plainly is how a client speaks to the servers that is no [Store]: with nothing between.
+func (a endpoint) plainly() *redis.UniversalOptions {
+	return &redis.UniversalOptions{
+		Addrs: a.hosts, MasterName: a.master, IsClusterMode: a.kind == cluster,
+		Username: a.each.Username, Password: a.each.Password, DB: a.each.DB, TLSConfig: a.each.TLSConfig,
+		SentinelUsername: a.sentinelUsername, SentinelPassword: a.sentinelPassword,
+		MaxRetries: a.each.MaxRetries, ReadTimeout: a.each.ReadTimeout, WriteTimeout: a.each.WriteTimeout,
+		PoolTimeout: a.each.PoolTimeout, DisableIdentity: true,
+		MaintNotificationsConfig: a.each.MaintNotificationsConfig,
+	}
+}
