@@ -134,8 +134,6 @@ func adviseOpen(err error) error {
 		return fmt.Errorf("%w (start the server again when they follow)", err)
 	case errors.Is(err, store.ErrUnavailable):
 		return fmt.Errorf("%w (is Redis there, and does --store name it?)", err)
-	case strings.Contains(err.Error(), "MOVED "):
-		return fmt.Errorf("this Redis is part of a cluster: begin --store with redis-cluster:// instead of redis:// (%w)", err)
 	case strings.HasSuffix(err.Error(), "redis: nil"):
 		return fmt.Errorf("the sentinels know no master of the name that --store ends in (%w)", err)
 	}

@@ -105,7 +105,6 @@ func TestAdviceForOpening(t *testing.T) {
 	}{
 		{fmt.Errorf("%w: dial tcp: connection refused", store.ErrUnavailable), "is Redis there"},
 		{fmt.Errorf("%w: too few replicas: NOREPLICAS Not enough", store.ErrUnavailable), "again when they follow"},
-		{fmt.Errorf("%w: MOVED 14288 127.0.0.1:7003", store.ErrCorrupt), "redis-cluster://"},
 		{fmt.Errorf("%w: redis: nil", store.ErrCorrupt), "no master of the name"},
 		{fmt.Errorf("layout 2: %w", store.ErrVersion), ""},
 	} {
