@@ -89,7 +89,8 @@ func (s *Store) connectSentinel(o *redis.Options) (topology, redis.UniversalClie
 			SentinelUsername: s.endpoint.sentinelUsername, SentinelPassword: s.endpoint.sentinelPassword,
 			Username: o.Username, Password: o.Password, DB: o.DB, TLSConfig: o.TLSConfig, Dialer: redis.NewDialer(o),
 			MaxRetries: o.MaxRetries, DialerRetries: o.DialerRetries, DialTimeout: o.DialTimeout,
-			ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, ReadBufferSize: o.ReadBufferSize, WriteBufferSize: o.WriteBufferSize, ContextTimeoutEnabled: o.ContextTimeoutEnabled,
+			ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, ContextTimeoutEnabled: o.ContextTimeoutEnabled,
+			ReadBufferSize: o.ReadBufferSize, WriteBufferSize: o.WriteBufferSize,
 			PoolTimeout: o.PoolTimeout, PoolSize: o.PoolSize, PipelinePoolSize: o.PipelinePoolSize, MinIdleConns: o.MinIdleConns,
 			DisableIdentity: o.DisableIdentity,
 		}
@@ -117,7 +118,8 @@ func (s *Store) connectCluster(o *redis.Options) (topology, redis.UniversalClien
 	t.client = redis.NewClusterClient(&redis.ClusterOptions{
 		Addrs: s.endpoint.hosts, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig,
 		MaxRetries: o.MaxRetries, DialerRetries: o.DialerRetries, DialTimeout: o.DialTimeout,
-		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, ReadBufferSize: o.ReadBufferSize, WriteBufferSize: o.WriteBufferSize, ContextTimeoutEnabled: o.ContextTimeoutEnabled,
+		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, ContextTimeoutEnabled: o.ContextTimeoutEnabled,
+		ReadBufferSize: o.ReadBufferSize, WriteBufferSize: o.WriteBufferSize,
 		PoolTimeout: o.PoolTimeout, PoolSize: o.PoolSize, DisableIdentity: o.DisableIdentity,
 		MaintNotificationsConfig: o.MaintNotificationsConfig, FailingTimeoutSeconds: 1,
 		NewClient: func(o *redis.Options) *redis.Client {
