@@ -168,12 +168,12 @@ func tellFailovers(o *redis.Options, log *slog.Logger, m *metrics.Metrics) {
 		}
 		log.Log(context.Background(), level, said, //nolint:forbidigo,sloglint // no request's; a sentence for people
 			slog.String("server", l.Server),
-			slog.Int("sends", l.Sends),
-			slog.Int("receives", l.Receives),
-			slog.Int("settles", l.Settles),
-			slog.Int("appends", l.Appends),
+			slog.Int("send", l.Sends),
+			slog.Int("receive", l.Receives),
+			slog.Int("settle", l.Settles),
+			slog.Int("append", l.Appends),
 			slog.Int("catalog", l.Catalog),
-			slog.Int("others", l.Others),
+			slog.Int("other", l.Others),
 			slog.Bool("partial", l.Partial))
 	}
 }

@@ -85,7 +85,7 @@ func TestFailoversAreToldAndCounted(t *testing.T) {
 	for i, want := range [][]string{
 		{"level=ERROR", "failed over", "nothing has to be repaired", "tags=257"},
 		{"level=INFO", "has lost nothing"},
-		{"level=ERROR", "has lost acknowledged changes", "sends=1", "others=6"},
+		{"level=ERROR", "has lost acknowledged changes", "send=1", "other=6"},
 		{"level=ERROR", "may have lost more", "partial=true"},
 	} {
 		for _, part := range want {
