@@ -37,6 +37,10 @@ var hints = map[string]string{
 	"WRONGPASS":   "the server knows no such user and password; correct the URL",
 	"NOPERM":      "the server's ACL does not let this user do that; widen it",
 	"ERR max":     "the server has no room for another client; raise maxclients",
+
+	"ERR DB index":        "the server has no database of that number; correct the URL",
+	"ERR unknown command": "the server is no Redis of version 7.0 or later, or no sentinel, or one and should not be; correct the URL",
+	"ERR This instance has cluster support disabled": "the server is not one of a cluster; name it as redis://",
 }
 
 // unfitError refuses a server that cannot be relied on.

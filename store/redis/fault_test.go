@@ -233,6 +233,9 @@ func TestAnswers(t *testing.T) {
 		"MOVED 3999 127.0.0.1:6381":         {store.ErrUnavailable, store.ErrUnknown},
 		"ASK 3999 127.0.0.1:6381":           {store.ErrUnavailable, store.ErrUnknown},
 		"ERR max number of clients":         {store.ErrUnavailable, store.ErrUnknown},
+		"ERR DB index is out of range":      {store.ErrUnavailable, store.ErrUnknown},
+		"ERR unknown command 'sentinel'":    {store.ErrUnavailable, store.ErrUnknown},
+		"ERR Unknown Redis command called":  {store.ErrUnknown, store.ErrUnavailable},
 		"ERR user_script:1: attempt to":     {store.ErrUnknown, store.ErrUnavailable},
 		"WRONGTYPE Operation against a key": {store.ErrUnknown, store.ErrUnavailable},
 	} {

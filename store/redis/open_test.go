@@ -81,6 +81,7 @@ func TestOpenRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	at := strings.TrimPrefix(ownServer(t).url, "redis://")
 	for _, c := range []struct {
 		name string
 		o    Options
@@ -89,6 +90,9 @@ func TestOpenRefuses(t *testing.T) {
 		{"a URL of another kind", Options{URL: "http://127.0.0.1:1"}, nil},
 		{"a prefix with a hash tag", Options{URL: "redis://127.0.0.1:1", Prefix: "a{b}"}, nil},
 		{"a server that is not there", Options{URL: address(port)}, store.ErrUnavailable},
+		{"a database that is not there", Options{URL: "redis://" + at + "/99"}, store.ErrUnavailable},
+		{"a server that is no sentinel", Options{URL: "redis-sentinel://" + at + "/name"}, store.ErrUnavailable},
+		{"a server that is in no cluster", Options{URL: "redis-cluster://" + at}, store.ErrUnavailable},
 	} {
 		_, err := Open(t.Context(), c.o)
 		if err == nil || c.want != nil && !errors.Is(err, c.want) {
