@@ -53,6 +53,10 @@ func (s *Store) WatchLogs(notify func(store.LogID, uint32)) {
 
 // subscribe starts to listen, once, and waits until the servers have confirmed it, or for a moment if they do not answer.
 func (s *Store) subscribe() {
+	if s.enter() != nil {
+		return // nothing is announced after Close
+	}
+	defer s.calls.Done()
 	s.begin.Do(func() {
 		l := &listener{store: s, heard: make(map[*server]*hearing), ended: make(chan struct{}, 1), all: make(chan struct{}), left: tags}
 		s.work.Go(l.run)
