@@ -97,14 +97,15 @@ func (v *server) fence(ctx context.Context, c redis.Cmdable, here identity) erro
 	}
 	f := Failover{Server: v.name, To: here.String()}
 	var behind []int
+	var failed error
 	for tag, cmd := range cmds {
 		told, err := toldOf(cmd)
 		if err != nil {
-			if elsewhere(err) {
-				v.bumps[tag].Store(unknownBump) // it is another server's, or becomes that
-				continue
+			v.bumps[tag].Store(unknownBump) // if it is another server's, it may become this one's
+			if !elsewhere(err) {
+				failed = err
 			}
-			return err
+			continue
 		}
 		was := v.bumps[tag].Swap(told.bump)
 		newer := v.store.newest(tag, told.bump)
@@ -120,9 +121,12 @@ func (v *server) fence(ctx context.Context, c redis.Cmdable, here identity) erro
 		if have := v.identity.Load(); have != nil {
 			f.From = have.String()
 		}
+		if f.From == f.To {
+			f.From = "" // others have entered it
+		}
 		v.store.failedOver(f, behind)
 	}
-	return nil
+	return failed
 }
 
 // told is what the record of a tag says.
@@ -143,10 +147,9 @@ func toldOf(cmd redis.Cmder) (told, error) {
 	return t, r.done()
 }
 
-// elsewhere says that another server of the cluster has the key.
+// elsewhere says that another server of the cluster has the key. One that has just started says CLUSTERDOWN instead, of all.
 func elsewhere(err error) bool {
-	return redis.HasErrorPrefix(err, "MOVED") || redis.HasErrorPrefix(err, "ASK") || redis.HasErrorPrefix(err, "TRYAGAIN") ||
-		redis.HasErrorPrefix(err, "CLUSTERDOWN")
+	return redis.HasErrorPrefix(err, "MOVED") || redis.HasErrorPrefix(err, "ASK")
 }
 
 // know makes sure that the bump of a tag is known, before a call is made: slots may have come from another server.
@@ -160,13 +163,14 @@ func (v *server) know(ctx context.Context, tag int) error {
 		return nil
 	}
 	here := v.identity.Load()
-	if here == nil { // its connections, if any, are from when it was a replica
-		v.pulse.hangUp()
-		if err := v.client.Ping(ctx).Err(); err != nil {
+	if here == nil { // its connections are from when it was a replica, or could not be written to
+		c := v.client.Conn()
+		err := v.meet(ctx, c)
+		if err = errors.Join(err, c.Close()); err != nil {
 			return err
 		}
 		if here = v.identity.Load(); here == nil {
-			return errReplica
+			return *v.refuses.Load()
 		}
 		if v.bumps[tag].Load() != unknownBump {
 			return nil

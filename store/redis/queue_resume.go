@@ -49,7 +49,7 @@ func (s *Store) lookAfterMoves() {
 		case <-tick.C:
 		}
 		if err := s.concludeMoves(s.life); err != nil && s.life.Err() == nil && !errors.Is(err, store.ErrClosed) {
-			s.o.Warning(fmt.Sprintf("A move between queues is not concluded yet: %v. It will be tried again.", err))
+			s.o.Warning(fmt.Sprintf("Whether moves between queues have stopped half-way could not be looked for: %v. It will be tried again.", err))
 		}
 	}
 }

@@ -30,8 +30,9 @@ const includeMark = "-- include: "
 // script is one that Redis can run.
 type script struct {
 	name, text, sum string
-	// reads says that it changes nothing, repeats that it does no harm to run it twice.
-	reads, repeats bool
+	// looks says that it writes nothing, reads that it changes nothing that time has not made due, repeats that it does no
+	// harm to run it twice.
+	looks, reads, repeats bool
 }
 
 // newScript puts a script together. It panics if it cannot, since scripts are part of the program.
@@ -43,7 +44,8 @@ func newScript(name string) *script {
 	seen := make(map[string]bool)
 	text := head + "\n" + expand(body, seen)
 	text += strings.Repeat(closing, len(seen))
-	return &script{name: name, text: text, sum: redis.NewScript(text).Hash(), reads: strings.Contains(head, "no-writes")}
+	looks := strings.Contains(head, "no-writes")
+	return &script{name: name, text: text, sum: redis.NewScript(text).Hash(), looks: looks, reads: looks}
 }
 
 // newRepeatable is a script that changes nothing more when it is run again.
@@ -190,7 +192,7 @@ func (s *Store) runOn(ctx context.Context, v *server, sc *script, keys []string,
 	v.attend()
 	if len(args) > 1 {
 		if m, ok := args[1].(*moment); ok {
-			if m.tag != noTag {
+			if m.tag != noTag && !sc.looks {
 				if err := v.know(ctx, m.tag); err != nil {
 					return nil, err
 				}

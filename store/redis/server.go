@@ -48,11 +48,14 @@ type server struct {
 	// promise is what its settings are worth; nil before it was asked.
 	promise atomic.Pointer[promise]
 
-	// identity is of the process that was spoken to last. expected is of another one that a connection has led to since, nil if
+	// identity is of the process that was spoken to last, nil while it takes no changes. expected is of another one that a connection has led to since, nil if
 	// none has: the next connection that leads there takes its side.
 	identity, expected atomic.Pointer[identity]
-	watching           atomic.Bool
-	used               atomic.Int64 // when it was used last, in nanoseconds of the pulse
+	// refuses is why it takes no changes while identity is nil; said are the warnings since it last took some.
+	refuses  atomic.Pointer[error]
+	said     sync.Map
+	watching atomic.Bool
+	used     atomic.Int64 // when it was used last, in nanoseconds of the pulse
 
 	meeting sync.Mutex // held while a connection finds out where it leads to
 	knowing sync.Mutex // held while a call finds out what a tag's bump is
@@ -139,9 +142,14 @@ func (v *server) look(facts map[string]string) {
 // forget lets the next call find out anew which process it goes to: the server takes no calls, or it is not known whether
 // it always did.
 func (v *server) forget() {
-	if v.store.endpoint.kind != cluster {
-		return // the next connection finds out
+	if v.store.endpoint.kind == cluster { // else the next connection finds out
+		v.doubt(errReplica)
 	}
+}
+
+// doubt has changes refused, for a reason, until it was found out by one of them which process it goes to.
+func (v *server) doubt(why error) {
+	v.refuses.Store(&why)
 	v.identity.Store(nil)
 	for i := range v.bumps {
 		v.bumps[i].Store(unknownBump)
@@ -205,12 +213,22 @@ func (v *server) meet(ctx context.Context, c *redis.Conn) error {
 		return err
 	}
 	if err := v.fence(ctx, c, here); err != nil {
-		return err
+		if !refusesChanges(err) {
+			return err
+		}
+		v.doubt(err) // whoever only looks may do so
+		return nil
 	}
 	v.replicas.Store(keepingUp(facts))
 	v.identity.Store(&here)
 	v.expected.Store(nil)
+	v.said.Clear()
 	return nil
+}
+
+// refusesChanges says that a server takes no changes for now.
+func refusesChanges(err error) bool {
+	return redis.HasErrorPrefix(err, "NOREPLICAS") || redis.HasErrorPrefix(err, "CLUSTERDOWN") || redis.HasErrorPrefix(err, "MISCONF")
 }
 
 // judge finds out what the server promises.
@@ -237,7 +255,9 @@ func (v *server) judge(ctx context.Context, c *redis.Conn, facts map[string]stri
 	}
 	v.promise.Store(&p)
 	for _, w := range warnings {
-		v.store.o.Warning(fmt.Sprintf("Redis at %s: %s", v.name, w))
+		if _, said := v.said.LoadOrStore(w, nil); !said {
+			v.store.o.Warning(fmt.Sprintf("Redis at %s: %s", v.name, w))
+		}
 	}
 	return nil
 }
