@@ -67,6 +67,7 @@ func (s *Store) connect() (topology, redis.UniversalClient) {
 func askingOptions(o *redis.Options) *redis.Options {
 	own := *o
 	own.PoolSize, own.MinIdleConns, own.PipelinePoolSize = 1, 0, -1
+	own.ReadBufferSize, own.WriteBufferSize = 0, 0 // as the client has them
 	return &own
 }
 

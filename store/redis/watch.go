@@ -118,9 +118,9 @@ func (l *listener) arrange(ctx context.Context) {
 	want := make(map[*server][]int)
 	for tag := range tags {
 		v, err := l.store.topology.route(ctx, l.store.news(uint64(tag)))
-		if err != nil {
+		if err != nil { // the others are heard all the same
 			l.store.topology.failed()
-			return
+			continue
 		}
 		want[v] = append(want[v], tag)
 	}
