@@ -32,7 +32,7 @@ func (e *Engine) step(ctx context.Context, r *run) error {
 		return e.unlessAllMoved(ctx, q, r, err)
 	}
 	if r.record.Cursor = next; next == 0 {
-		r.endPass(e)
+		return e.endPass(ctx, q, r)
 	}
 	return nil
 }
@@ -51,12 +51,30 @@ func (e *Engine) unlessAllMoved(ctx context.Context, q *queue, r *run, err error
 	return nil
 }
 
-func (r *run) endPass(e *Engine) {
-	r.record.Skipped = r.record.PassSkipped
+// endPass ends the task if the pass has moved none, and none that it met before may come back.
+func (e *Engine) endPass(ctx context.Context, q *queue, r *run) error {
 	if r.record.PassMoved == 0 {
+		if err := e.allConcluded(ctx, q); err != nil {
+			r.recount = true
+			return err
+		}
 		r.record.finish(TaskDone, e.clock.now().UTC())
 	}
+	r.record.Skipped = r.record.PassSkipped
 	r.record.PassMoved, r.record.PassSkipped = 0, 0
+	return nil
+}
+
+// allConcluded is an error as long as messages are on their way out of a queue: they may come back, and are in no count.
+func (e *Engine) allConcluded(ctx context.Context, q *queue) error {
+	stats, err := e.store.Stats(ctx, q.id)
+	if err != nil {
+		return e.again(ctx, fmt.Errorf("count %s: %w", q.ref, err), q)
+	}
+	if stats.Moving {
+		return fmt.Errorf("%w: messages of %s are still on their way to another queue", store.ErrUnavailable, q.ref)
+	}
+	return nil
 }
 
 // redriveSource is the queue that the task was started on.
@@ -77,6 +95,9 @@ func (e *Engine) redriveSource(ctx context.Context, r *run) (*queue, error) {
 // recount finds out how much was moved before the last owner was lost: what is no longer there. Messages that left the
 // queue otherwise are taken for moved.
 func (e *Engine) recount(ctx context.Context, q *queue, r *run) error {
+	if err := e.allConcluded(ctx, q); err != nil {
+		return err
+	}
 	left, err := e.planRedrive(ctx, q, r.sieve, r.record.To)
 	if err != nil {
 		return e.again(ctx, err, q)
@@ -171,6 +192,7 @@ func (e *Engine) redriveMove(ctx context.Context, q, to *queue, r *run, p store.
 	p.Renew = r.record.Renew
 	res, ok, err := e.moveInto(ctx, q, to, there, p)
 	if err != nil {
+		r.recount = r.recount || errors.Is(err, store.ErrUnknown)
 		return res, e.again(ctx, fmt.Errorf("move messages of %s to %s: %w", q.ref, to.ref, err), q, to)
 	}
 	if !ok {

@@ -489,6 +489,9 @@ type Stats struct {
 	OldestAge time.Duration
 	Revision  uint64
 	NextDue   time.Duration
+	// Moving says that a Move from here is not concluded: its messages are in no count until they are in the target, or back.
+	// Stores in which a move is one step never say so.
+	Moving bool
 	// Approximate says that these are sums of several instants: the queue has several shards.
 	Approximate bool
 }

@@ -164,6 +164,11 @@ func TestMoveStopsBetweenSteps(t *testing.T) {
 				m := newMover(t)
 				m.steps(n)
 				m.must("Close", m.first.Close())
+				st, err := m.next.Stats(m.Context(), moveSource)
+				m.must("Stats", err)
+				if under := n == 1 || n == 2; st.Moving != under {
+					m.Errorf("after %d steps Stats says moving: %t, want %t", n, st.Moving, under)
+				}
 				moved := []string{"a", "b", "c"}
 				if acked {
 					m.settle(moveTarget, store.Done, m.claim(moveTarget))

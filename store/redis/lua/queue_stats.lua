@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- Counts the messages of a queue.
 -- KEYS: those of the queue. ARGV: as for every queue, with an empty revision.
--- Returns {now, 1, commit, ready, leased, delayed, dead, bytes, tick of the oldest ready one or -1, revision, next due}.
+-- Returns {now, 1, commit, ready, leased, delayed, dead, bytes, tick of the oldest ready one or -1, revision, next due,
+-- 1 if moves from here are not concluded}.
 -- include: queue_begin
 
 local early = begin()
@@ -12,4 +13,5 @@ local _, oldest = eldest()
 return {
   now, 1, made(), counters.ready, counters.leased, counters.delayed, counters.dead,
   counters.bytes, oldest or -1, revision, next_due(),
+  redis.call('EXISTS', key.moves),
 }
