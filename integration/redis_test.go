@@ -264,7 +264,7 @@ func TestRedisIsRefused(t *testing.T) {
 	}{
 		"evicts":      {1, withPassword, "noeviction"},
 		"no password": {1, evicts.URL, "password"},
-		"not there":   {1, "redis://u:secret@127.0.0.1:1/0", "is there a Redis server"},
+		"not there":   {1, "redis://u:secret@127.0.0.1:1/0", "is Redis there"},
 		"no address":  {2, "redis://u:sec/ret@127.0.0.1:1", "%2F"},
 		"no scheme":   {2, "redys://u:secret@127.0.0.1:1", "--store is"},
 	} {
