@@ -2,5 +2,5 @@
 
 package integration
 
-// raceEnabled has the program under test built like the tests themselves.
+// raceEnabled says that the race detector watches the tests; in long runs it watches the program under test, too.
 const raceEnabled = true

@@ -185,7 +185,7 @@ func TestPlantedComposeMistakes(t *testing.T) {
 	port, known := imagePort(t), learn(t)
 	for _, c := range []struct{ old, new, want string }{
 		{"depends_on", "depend_on", `unknown field "x-node.depend_on"`},
-		{"DABBA_STORE", "DABBA_STOER", "no variable DABBA_STOER"},
+		{"DABBA_STORE: ", "DABBA_STOER: ", "no variable DABBA_STOER"},
 		{"redis://redis:6379", "redis://queue:6379", "no service is at redis://queue:6379"},
 		{"127.0.0.1:8082:8080", "127.0.0.1:8081:8080", "publish the same port"},
 		{"127.0.0.1:8082:8080", "127.0.0.1:8082:80", "is not the port 8080 of the image"},

@@ -12,7 +12,7 @@ import (
 // a real one.
 func TestContract(t *testing.T) {
 	open := func(t *testing.T, o Options) store.Store {
-		o.Dir, o.FileSize = "data", 256<<10
+		o.Dir, o.FileSize = "data", 128<<10
 		s, err := Open(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)

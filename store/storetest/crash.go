@@ -65,7 +65,7 @@ func Crash(t *testing.T, d Disk) {
 	s := seed(t)
 	seen := &Exercised{}
 	var recoveries atomic.Int64
-	perWorkload := size(120, 15_000) / len(disk.Modes) * len(disk.Modes)
+	perWorkload := runs(120, 15_000) / len(disk.Modes) * len(disk.Modes)
 	t.Run("workloads", func(t *testing.T) {
 		for i, load := range workloads {
 			t.Run(load.name, func(t *testing.T) {

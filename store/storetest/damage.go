@@ -23,7 +23,7 @@ func Damage(t *testing.T, d Disk) {
 	t.Helper()
 	s := seed(t)
 	var refused, reported, harmless atomic.Int64
-	perWorkload := size(80, 8_000)
+	perWorkload := runs(80, 8_000)
 	t.Run("workloads", func(t *testing.T) {
 		for i, load := range workloads {
 			t.Run(load.name, func(t *testing.T) {

@@ -29,6 +29,7 @@ type group struct {
 	name    string
 	reopens bool // the cases close the store and open it again
 	busy    bool // the cases need more than a lone store
+	spreads bool // the cases are about queues with shards
 	restful bool // the cases hold as well when the store is closed and opened again before each call
 	cases   []testCase
 }
@@ -36,6 +37,7 @@ type group struct {
 // Run checks every promise of package store on the backend.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
+	spreads := canSpread(t, h)
 	for _, g := range []group{
 		{name: "send", cases: sendCases},
 		{name: "claim", cases: claimCases},
@@ -71,12 +73,12 @@ func Run(t *testing.T, h Harness) {
 		{name: "scan", cases: scanCases, restful: true},
 		{name: "lookup", cases: lookupCases, restful: true},
 		{name: "groups", cases: groupsCases, restful: true},
-		{name: "shards", cases: shardCases},
+		{name: "shards", cases: shardCases, spreads: true},
 		{name: "log", cases: logCases},
 		{name: "log at once", cases: logBusyCases, busy: true},
 		{name: "log reopen", cases: logReopenCases, reopens: true},
 	} {
-		if g.reopens && h.Reopen == nil || g.busy && h.lone {
+		if g.reopens && h.Reopen == nil || g.busy && h.lone || g.spreads && !spreads {
 			continue
 		}
 		if g.restful && h.Reopen != nil {
@@ -99,10 +101,12 @@ func Run(t *testing.T, h Harness) {
 		t.Parallel()
 		histories(t, h)
 	})
-	t.Run("shard histories", func(t *testing.T) {
-		t.Parallel()
-		shardHistories(t, h)
-	})
+	if spreads {
+		t.Run("shard histories", func(t *testing.T) {
+			t.Parallel()
+			shardHistories(t, h)
+		})
+	}
 	t.Run("log histories", func(t *testing.T) {
 		t.Parallel()
 		logHistories(t, h)

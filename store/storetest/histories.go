@@ -13,7 +13,7 @@ import (
 func histories(t *testing.T, h Harness) {
 	t.Helper()
 	s := seed(t)
-	runs, length := size(50, 10_000), size(500, 1_000)
+	runs, length := runs(50, 10_000), size(500, 1_000)
 	for run := range runs {
 		calls := history(random(s, uint64(run)), length, h.Reopen != nil)
 		if _, err := compare(t, h, calls); err != nil {

