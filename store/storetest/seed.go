@@ -20,7 +20,7 @@ func size(normal, long int) int {
 }
 
 // runs is size for what takes several times as long under the race detector, and has no two goroutines to race: of that it gets
-// a fifth in a normal run. CI runs it in full without the detector, too.
+// a fifth in a normal run.
 func runs(normal, long int) int {
 	if raceEnabled && !torture() {
 		normal /= 5
