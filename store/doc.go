@@ -18,6 +18,9 @@
 // Concurrency. All methods are safe for concurrent use. Calls on one queue have a single order that all callers
 // observe; a call that returned before another started comes before it.
 //
+// Memory. Nobody changes what was given to a call (payloads, values, notes and the lists they are in), also not after the
+// call has ended with an error: a backend may still be sending it. What a call returns belongs to its caller.
+//
 // # Shards
 //
 // A queue with [Settings].Shards above 1 is kept in so many parts, which different servers may have. It is a Standard

@@ -28,7 +28,7 @@ type mergers struct {
 }
 
 func newMergers() mergers {
-	m := mergers{newMerger(sendTogether, keepSend), newMerger(settleTogether, keepSettle), newMerger(claimTogether, keepClaim)}
+	m := mergers{newMerger(sendTogether), newMerger(settleTogether), newMerger(claimTogether)}
 	m.claims.stay = true
 	return m
 }
@@ -64,8 +64,6 @@ func (b burden) small() bool {
 type merger[K comparable, P, R any] struct {
 	// together makes calls one after the other in one transition and returns a result for each. An error is that of all.
 	together func(ctx context.Context, kind K, calls []P) ([]R, error)
-	// keep copies what the caller may use again after it has left.
-	keep func(P) P
 	// stay has callers wait for what was sent, also when their contexts have ended: they look after what it did.
 	stay bool
 
@@ -91,8 +89,8 @@ type merged[P, R any] struct {
 	err    error
 }
 
-func newMerger[K comparable, P, R any](together func(context.Context, K, []P) ([]R, error), keep func(P) P) *merger[K, P, R] {
-	return &merger[K, P, R]{together: together, keep: keep, lines: make(map[K]*mergeLine[P, R])}
+func newMerger[K comparable, P, R any](together func(context.Context, K, []P) ([]R, error)) *merger[K, P, R] {
+	return &merger[K, P, R]{together: together, lines: make(map[K]*mergeLine[P, R])}
 }
 
 // do makes a call, with others if it has to wait. When ctx ends before it was sent, nothing was changed; afterwards,
@@ -119,7 +117,7 @@ func (m *merger[K, P, R]) do(ctx context.Context, begun *sync.WaitGroup, kind K,
 		}
 		return results[0], nil
 	}
-	w := &merged[P, R]{call: m.keep(call), burden: b, done: make(chan struct{})}
+	w := &merged[P, R]{call: call, burden: b, done: make(chan struct{})}
 	line.waiting = append(line.waiting, w)
 	m.mu.Unlock()
 	select {

@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -47,7 +46,7 @@ func newHeld(t *testing.T) *held {
 		}
 		return results, nil
 	}
-	h.merger = newMerger(together, func(n int) int { return n })
+	h.merger = newMerger(together)
 	return h
 }
 
@@ -310,27 +309,6 @@ func TestMergeAllLeave(t *testing.T) {
 		h.sent([]int{1}, []int{2})
 		h.finish()
 	})
-}
-
-// Two calls that are merged do not keep what their callers may change afterwards.
-func TestMergeKeepsCopies(t *testing.T) {
-	t.Parallel()
-	p := store.SendParams{Entries: []store.Entry{{Payload: []byte("one"), Group: "g"}, {Payload: []byte{}}, {Payload: []byte("two")}}}
-	kept := keepSend(p)
-	if diff := cmp.Diff(p, kept); diff != "" {
-		t.Errorf("keepSend (-given +kept):\n%s", diff)
-	}
-	copy(p.Entries[0].Payload, "xxx")
-	p.Entries[2] = store.Entry{}
-	if got := fmt.Sprintf("%s %s", kept.Entries[0].Payload, kept.Entries[2].Payload); got != "one two" {
-		t.Errorf("after the caller changed its entries the kept ones are %q, want %q", got, "one two")
-	}
-	q := store.SettleParams{Items: []store.SettleItem{{Seq: 1}, {Seq: 2}}}
-	items := keepSettle(q)
-	q.Items[1].Seq = 3
-	if items.Items[1].Seq != 2 {
-		t.Error("keepSettle keeps what its caller changes")
-	}
 }
 
 func TestSplitSend(t *testing.T) {

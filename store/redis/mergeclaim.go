@@ -17,8 +17,6 @@ type claimKind struct {
 // once, is a matter of its own.
 func claimsTogether(p store.ClaimParams) bool { return p.Attempt == [16]byte{} && p.Visibility > 0 }
 
-func keepClaim(p store.ClaimParams) store.ClaimParams { return p }
-
 // claimTogether makes several claims of a kind, in one script unless they give too much for that. What time changes next is
 // as it is after all of one script.
 func claimTogether(ctx context.Context, kind claimKind, calls []store.ClaimParams) ([]claimed, error) {

@@ -137,11 +137,7 @@ func (p *pair) send() {
 		}
 		single = append(single, res)
 	}
-	joined := make([]store.SendParams, len(calls))
-	for i := range calls {
-		joined[i] = keepSend(calls[i])
-	}
-	together, err := sendTogether(p.Context(), p.s.whole().sendKind(joined[0]), joined)
+	together, err := sendTogether(p.Context(), p.s.whole().sendKind(calls[0]), calls)
 	if err != nil {
 		p.Fatalf("sendTogether = %v, want nil", err)
 	}
@@ -216,11 +212,7 @@ func (p *pair) settle() {
 		}
 		single = append(single, res)
 	}
-	joined := make([]store.SettleParams, len(calls))
-	for i := range calls {
-		joined[i] = keepSettle(calls[i])
-	}
-	together, err := settleTogether(p.Context(), p.s.whole().settleKind(joined[0]), joined)
+	together, err := settleTogether(p.Context(), p.s.whole().settleKind(calls[0]), calls)
 	if err != nil {
 		p.Fatalf("settleTogether = %v, want nil", err)
 	}

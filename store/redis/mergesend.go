@@ -30,22 +30,11 @@ func sendBurden(p store.SendParams) burden {
 	return b
 }
 
-// keepSend copies the entries and their payloads.
-func keepSend(p store.SendParams) store.SendParams {
-	p.Entries = slices.Clone(p.Entries)
-	room := make([]byte, 0, sendBurden(p).bytes)
-	for i := range p.Entries {
-		from := len(room)
-		room = append(room, p.Entries[i].Payload...)
-		p.Entries[i].Payload = room[from:len(room):len(room)]
-	}
-	return p
-}
-
 // sendTogether makes several sends of a kind in one script.
 func sendTogether(ctx context.Context, kind sendKind, calls []store.SendParams) ([]store.SendResult, error) {
 	sizes := make([]int, len(calls))
 	p := calls[0]
+	p.Entries = slices.Clip(p.Entries) // they are the caller's
 	for i := range calls {
 		sizes[i] = len(calls[i].Entries)
 		if i > 0 {

@@ -29,14 +29,10 @@ func settleBurden(p store.SettleParams) burden {
 	return b
 }
 
-func keepSettle(p store.SettleParams) store.SettleParams {
-	p.Items = slices.Clone(p.Items)
-	return p
-}
-
 // settleTogether makes several settlements of a kind in one script. What time changes next is as it is after all of them.
 func settleTogether(ctx context.Context, kind settleKind, calls []store.SettleParams) ([]store.SettleResult, error) {
 	p := calls[0]
+	p.Items = slices.Clip(p.Items) // they are the caller's
 	for _, c := range calls[1:] {
 		p.Items = append(p.Items, c.Items...)
 	}
