@@ -69,8 +69,10 @@ generate-check: ## fail if openapi/openapi.json is not what make generate would 
 	@cmp .cache/openapi.json openapi/openapi.json || { echo "openapi/openapi.json is stale: run make generate"; exit 1; }
 
 .PHONY: lint
-lint: ## golangci-lint with .golangci.yml
+lint: ## golangci-lint with .golangci.yml, in every module
 	$(LINT) run ./...
+	@set -e; for m in $(filter-out . tools/lint,$(MODULES)); do echo "$$m: golangci-lint run ./..."; \
+		(cd $$m && LOG_LEVEL=error $(LINT) run ./...); done
 
 .PHONY: readme-check
 readme-check: ## do what README's walk-through says, with a server of its own

@@ -163,7 +163,7 @@ func (c *containers) removeLeftovers(ctx context.Context) error {
 	}
 	for _, one := range all.Items {
 		if isLeftover(one.Labels[ownerLabel]) {
-			fmt.Println("removing a container that a run before has left:", one.ID)
+			fmt.Fprintln(os.Stdout, "removing a container that a run before has left:", one.ID)
 			if _, err := c.engine.ContainerRemove(ctx, one.ID, docker.ContainerRemoveOptions{Force: true, RemoveVolumes: true}); err != nil {
 				return fmt.Errorf("remove a container: %w", err)
 			}
@@ -175,7 +175,7 @@ func (c *containers) removeLeftovers(ctx context.Context) error {
 	}
 	for _, one := range networks.Items {
 		if isLeftover(one.Labels[ownerLabel]) {
-			fmt.Println("removing a network that a run before has left:", one.Name)
+			fmt.Fprintln(os.Stdout, "removing a network that a run before has left:", one.Name)
 			if _, err := c.engine.NetworkRemove(ctx, one.ID, docker.NetworkRemoveOptions{}); err != nil {
 				return fmt.Errorf("remove a network: %w", err)
 			}

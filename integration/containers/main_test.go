@@ -24,17 +24,17 @@ func run(m *testing.M) int {
 	where, err = choose()
 	switch {
 	case errors.Is(err, errNothing) && !required():
-		fmt.Println("SKIPPED:", err)
+		fmt.Fprintln(os.Stdout, "SKIPPED:", err)
 		return 0
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "no lab:", err)
 		return 1
 	}
 	defer where.close()
-	fmt.Printf("LAB: %s\n", where)
+	fmt.Fprintf(os.Stdout, "LAB: %s\n", where)
 	code := m.Run()
 	figures.print()
-	fmt.Printf("LAB: it was %s\n", where)
+	fmt.Fprintf(os.Stdout, "LAB: it was %s\n", where)
 	return code
 }
 
@@ -57,7 +57,7 @@ func choose() (lab, error) {
 		return nil, fmt.Errorf("DABBA_TEST_LAB is %q, want containers or processes", named)
 	}
 	if err := engineAnswers(ctx); err != nil {
-		fmt.Println("no container engine answers:", err)
+		fmt.Fprintln(os.Stdout, "no container engine answers:", err)
 		if _, err := exec.LookPath("redis-server"); err != nil {
 			return nil, errNothing
 		}
@@ -88,6 +88,6 @@ func (n *notes) print() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, text := range n.all {
-		fmt.Println(text)
+		fmt.Fprintln(os.Stdout, text)
 	}
 }

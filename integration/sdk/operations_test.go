@@ -59,9 +59,7 @@ func TestOperations(t *testing.T) {
 func TestEveryOperationIsUsed(t *testing.T) {
 	t.Parallel()
 	var methods []string
-	c := reflect.TypeFor[*sqs.Client]()
-	for i := range c.NumMethod() {
-		m := c.Method(i)
+	for m := range reflect.TypeFor[*sqs.Client]().Methods() {
 		if m.Type.NumIn() == 4 && m.Type.In(1) == reflect.TypeFor[context.Context]() {
 			methods = append(methods, m.Name)
 		}
@@ -73,13 +71,11 @@ func TestEveryOperationIsUsed(t *testing.T) {
 }
 
 // refused stops the test unless err has the code that an application looks for.
-func refused(t *testing.T, err error, code string) smithy.APIError {
+func refused(t *testing.T, err error, code string) {
 	t.Helper()
-	var api smithy.APIError
-	if !errors.As(err, &api) || api.ErrorCode() != code {
+	if api, ok := errors.AsType[smithy.APIError](err); !ok || api.ErrorCode() != code {
 		t.Fatalf("got %v, want code %s", err, code)
 	}
-	return api
 }
 
 // must is for calls that cannot fail.
@@ -102,8 +98,7 @@ func createQueue(t *testing.T, base string, c *sqs.Client) {
 		t.Errorf("the same queue again has URL %s, want %s", *again, *url)
 	}
 	_, err := c.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("orders"), Attributes: map[string]string{"VisibilityTimeout": "46"}})
-	var exists *types.QueueNameExists
-	if !errors.As(err, &exists) {
+	if _, ok := errors.AsType[*types.QueueNameExists](err); !ok {
 		t.Errorf("created with another timeout: %v, want QueueNameExists", err)
 	}
 	_, err = c.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("no/slash")})

@@ -5,8 +5,6 @@ package main
 import (
 	"flag"
 	"fmt"
-	"io"
-	"log"
 	"os"
 	"path/filepath"
 
@@ -15,17 +13,17 @@ import (
 )
 
 func main() {
-	api := flag.String("api", "../../handlers", "the folder of the handlers")
-	out := flag.String("out", "../openapi.json", "the document to write")
-	flag.Parse()
-	if err := run(*api, *out); err != nil {
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "generate the OpenAPI document:", err)
 		os.Exit(1)
 	}
 }
 
-func run(api, out string) error {
-	raw, err := annotations(api)
+func run() error {
+	api := flag.String("api", "../../handlers", "the folder of the handlers")
+	out := flag.String("out", "../openapi.json", "the document to write")
+	flag.Parse()
+	raw, err := annotations(*api)
 	if err != nil {
 		return err
 	}
@@ -33,7 +31,7 @@ func run(api, out string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(out, mended, 0o644)
+	return os.WriteFile(*out, mended, 0o644) //nolint:gosec // everybody may read the document
 }
 
 // annotations is the document as swag writes it.
@@ -42,9 +40,9 @@ func annotations(api string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer os.RemoveAll(dir) //nolint:errcheck // a folder for temporary files
 	err = gen.New().Build(&gen.Config{
-		Debugger:            log.New(io.Discard, "", 0),
+		Debugger:            silence{},
 		SearchDir:           api + "/rest," + api + "/problem",
 		MainAPIFile:         "document.go",
 		PropNamingStrategy:  swag.SnakeCase,
@@ -59,3 +57,9 @@ func annotations(api string) ([]byte, error) {
 	}
 	return os.ReadFile(filepath.Join(dir, "swagger.json"))
 }
+
+// silence is where swag may tell what it does.
+type silence struct{}
+
+// Printf implements [swag.Debugger].
+func (silence) Printf(string, ...any) {}
