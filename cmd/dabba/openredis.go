@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/url"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/dabba-mq/dabba/handlers/metrics"
@@ -73,7 +76,8 @@ func (a redisAddress) String() string {
 	return s
 }
 
-// redactRedis hides what is secret in an address of Redis, all of it if it cannot be read.
+// redactRedis hides what may be secret in an address of Redis, all of it if it cannot be read. The prefix is none: it tells two
+// installations on one Redis apart.
 func redactRedis(address string) string {
 	a, err := splitRedis(address)
 	if err != nil {
@@ -82,10 +86,17 @@ func redactRedis(address string) string {
 	if name, _, secret := strings.Cut(strings.TrimSuffix(a.user, "@"), ":"); secret {
 		a.user = name + ":xxxxx@"
 	}
+	prefix := a.query.Get("prefix")
+	a.query.Del("prefix")
 	asked := len(a.query) > 0
 	a.query = nil
 	s := a.String()
-	if asked {
+	switch {
+	case prefix != "" && asked:
+		s += "?prefix=" + prefix + "&redacted"
+	case prefix != "":
+		s += "?prefix=" + prefix
+	case asked:
 		s += "?redacted"
 	}
 	return s
@@ -129,13 +140,15 @@ func openRedis(ctx context.Context, serving serveOptions, now func() time.Time, 
 
 // adviseOpen adds to why Redis cannot be opened what to look at first.
 func adviseOpen(err error) error {
+	_, network := errors.AsType[net.Error](err)
 	switch {
-	case errors.Is(err, store.ErrUnavailable) && strings.Contains(err.Error(), "NOREPLICAS"):
+	case !errors.Is(err, store.ErrUnavailable):
+	case strings.Contains(err.Error(), "NOREPLICAS"):
 		return fmt.Errorf("%w (start the server again when they follow)", err)
-	case errors.Is(err, store.ErrUnavailable):
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+		return fmt.Errorf("%w (is it Redis that listens there? If it wants TLS, --store begins with rediss)", err)
+	case network:
 		return fmt.Errorf("%w (is Redis there, and does --store name it?)", err)
-	case strings.HasSuffix(err.Error(), "redis: nil"):
-		return fmt.Errorf("the sentinels know no master of the name that --store ends in (%w)", err)
 	}
 	return err
 }

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,15 +23,15 @@ func TestRedisAddresses(t *testing.T) {
 	for address, want := range map[string]split{
 		"redis://localhost": {"redis://localhost", "", "redis://localhost"},
 		"rediss://me:hunter2@redis.example:6379/3?prefix=a:": {
-			"rediss://me:hunter2@redis.example:6379/3", "a:", "rediss://me:xxxxx@redis.example:6379/3?redacted",
+			"rediss://me:hunter2@redis.example:6379/3", "a:", "rediss://me:xxxxx@redis.example:6379/3?prefix=a:",
 		},
 		"redis://:hunter2@h": {"redis://:hunter2@h", "", "redis://:xxxxx@h"},
 		"redis-sentinel://me:hunter2@a:26379,b:26379/mine/2?prefix=a:&sentinel_password=hunter3": {
 			"redis-sentinel://me:hunter2@a:26379,b:26379/mine/2?sentinel_password=hunter3", "a:",
-			"redis-sentinel://me:xxxxx@a:26379,b:26379/mine/2?redacted",
+			"redis-sentinel://me:xxxxx@a:26379,b:26379/mine/2?prefix=a:&redacted",
 		},
 		"rediss-cluster://me:hun%40ter2@a:1,[::1]:2,c?prefix=b:": {
-			"rediss-cluster://me:hun%40ter2@a:1,[::1]:2,c", "b:", "rediss-cluster://me:xxxxx@a:1,[::1]:2,c?redacted",
+			"rediss-cluster://me:hun%40ter2@a:1,[::1]:2,c", "b:", "rediss-cluster://me:xxxxx@a:1,[::1]:2,c?prefix=b:",
 		},
 	} {
 		o, err := redisOptions(address)
@@ -103,9 +106,10 @@ func TestAdviceForOpening(t *testing.T) {
 		err  error
 		want string
 	}{
-		{fmt.Errorf("%w: dial tcp: connection refused", store.ErrUnavailable), "is Redis there"},
+		{fmt.Errorf("%w: %w", store.ErrUnavailable, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}), "is Redis there"},
+		{fmt.Errorf("%w: %w", store.ErrUnavailable, io.EOF), "rediss"},
 		{fmt.Errorf("%w: too few replicas: NOREPLICAS Not enough", store.ErrUnavailable), "again when they follow"},
-		{fmt.Errorf("%w: redis: nil", store.ErrCorrupt), "no master of the name"},
+		{fmt.Errorf("%w: the server is a replica; name the master", store.ErrUnavailable), ""},
 		{fmt.Errorf("layout 2: %w", store.ErrVersion), ""},
 	} {
 		got := adviseOpen(tt.err)

@@ -21,10 +21,18 @@ func (s *Store) check(ctx context.Context) error {
 	for _, v := range all {
 		v.attend()
 		if err := v.client.Ping(ctx).Err(); err != nil { // its connection meets the server
-			return fault(err, false)
+			return s.ofServer(v, fault(err, false))
 		}
 	}
 	return s.format(ctx)
+}
+
+// ofServer says of an error which server of a cluster it is of.
+func (s *Store) ofServer(v *server, err error) error {
+	if s.endpoint.kind != cluster {
+		return err // there is no other
+	}
+	return fmt.Errorf("%s: %w", v.name, err)
 }
 
 // Info implements [store.Store]. The promise is that of the server that promises least, as it was last heard.

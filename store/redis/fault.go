@@ -38,8 +38,11 @@ var hints = map[string]string{
 	"NOPERM":      "the server's ACL does not let this user do that; widen it",
 	"ERR max":     "the server has no room for another client; raise maxclients",
 
-	"ERR DB index":        "the server has no database of that number; correct the URL",
-	"ERR unknown command": "the server is no Redis of version 7.0 or later, or no sentinel, or one and should not be; correct the URL",
+	"ERR DB index":                                   "the server has no database of that number; correct the URL",
+	"ERR unknown command":                            "the server is no Redis of version 7.0 or later, or someone has renamed a command; correct the URL, or the server",
+	"ERR unknown command 'sentinel'":                 "the server is no sentinel; name the sentinels, or it alone as redis://",
+	"ERR unknown command 'set'":                      "the server is a sentinel; name it as redis-sentinel://host:26379/<name of the master>",
+	"ERR unknown command 'cluster'":                  "the server is a sentinel, or one that hides whether it is of a cluster; name it as redis-sentinel:// or redis://",
 	"ERR This instance has cluster support disabled": "the server is not one of a cluster; name it as redis://",
 }
 
@@ -79,13 +82,23 @@ func answered(text string, changing bool) error {
 	if word == "OOM" {
 		return fmt.Errorf("%w: the server has reached its maxmemory; raise it, or let messages be consumed", store.ErrFull)
 	}
-	for word, hint := range hints {
-		if strings.HasPrefix(text, word) {
-			return fmt.Errorf("%w: %s: %s", store.ErrUnavailable, hint, text)
-		}
+	if hint := hintOn(text); hint != "" {
+		return fmt.Errorf("%w: %s: %s", store.ErrUnavailable, hint, text)
 	}
 	if changing { // a script that failed half-way
 		return fmt.Errorf("%w: %s", store.ErrUnknown, text)
 	}
 	return fmt.Errorf("%w: %s", store.ErrCorrupt, text)
+}
+
+// hintOn finds the hint on what a server says: the one for the longest beginning of it.
+func hintOn(text string) string {
+	text = strings.ReplaceAll(text, "`", "'") // as Redis 6 has it
+	found := ""
+	for begin := range hints {
+		if strings.HasPrefix(text, begin) && len(begin) > len(found) {
+			found = begin
+		}
+	}
+	return hints[found]
 }

@@ -60,6 +60,7 @@ func (s *Store) connect() (topology, redis.UniversalClient) {
 	own.Dialer, own.OnConnect = v.pulse.dialer(redis.NewDialer(o)), v.meet
 	v.client = redis.NewClient(&own)
 	v.client.AddHook(v.pulse)
+	v.client.AddHook(dialing{s.endpoint})
 	return lone{v}, v.client
 }
 
@@ -96,11 +97,16 @@ func (s *Store) connectSentinel(o *redis.Options) (topology, redis.UniversalClie
 			DisableIdentity: o.DisableIdentity,
 		}
 	}
-	v.asking = func() *redis.Client { return redis.NewFailoverClient(options(askingOptions(o))) }
+	v.asking = func() *redis.Client {
+		c := redis.NewFailoverClient(options(askingOptions(o)))
+		c.AddHook(dialing{s.endpoint})
+		return c
+	}
 	own := options(o)
 	own.Dialer, own.OnConnect = v.pulse.dialer(own.Dialer), v.meet
 	v.client = redis.NewFailoverClient(own)
 	v.client.AddHook(v.pulse)
+	v.client.AddHook(dialing{s.endpoint})
 	return lone{v}, v.client
 }
 
@@ -130,6 +136,7 @@ func (s *Store) connectCluster(o *redis.Options) (topology, redis.UniversalClien
 			own.Dialer, own.OnConnect = v.pulse.dialer(redis.NewDialer(o)), v.meet
 			v.client = redis.NewClient(&own)
 			v.client.AddHook(v.pulse)
+			v.client.AddHook(dialing{s.endpoint})
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			if old := t.byAddr[o.Addr]; old != nil {
@@ -176,7 +183,7 @@ func (t *clustered) masters(ctx context.Context) ([]*server, error) {
 		return nil
 	})
 	if err == nil && len(list) == 0 {
-		err = errors.New("the cluster has no master")
+		err = errors.New("no server of the cluster has any slots; look whether it is complete (redis-cli --cluster check)")
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
