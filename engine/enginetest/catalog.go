@@ -329,10 +329,7 @@ func tenantsDoNotMix(b *bundle) {
 			}
 		}
 	}
-	all, err := b.engine.AllQueues(b.Context())
-	if err != nil || len(all) != len(tenants) {
-		b.Errorf("queues of all tenants: got %d, %v, want %d", len(all), err, len(tenants))
-	}
+	b.wantAll(len(tenants))
 }
 
 // manyQueuesOpen has more of them than one page of a listing.
@@ -352,9 +349,6 @@ func manyQueuesOpen(b *bundle) {
 	if err != nil || len(page) != 10 {
 		b.Errorf("last page of %d queues: got %d queues, %v, want 10", queues, len(page), err)
 	}
-	all, err := b.engine.AllQueues(b.Context())
-	if err != nil || len(all) != queues {
-		b.Errorf("queues of all tenants: got %d, %v, want %d", len(all), err, queues)
-	}
+	b.wantAll(queues)
 	b.send(named("q0750"), "m")
 }

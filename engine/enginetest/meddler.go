@@ -28,6 +28,9 @@ type meddler struct {
 	afterLookup  hook
 	afterGroups  hook
 	afterSend    hook
+	// uncounted, if set, says why a queue cannot be counted; nil if it can. unlisted is the same for what a listing begins with.
+	uncounted atomic.Pointer[func(context.Context, store.QueueID) error]
+	unlisted  atomic.Pointer[func(ctx context.Context, prefix string) error]
 
 	// replicated has the store pass for one with replicas: copies that are asked for are noted in asked, not waited for.
 	replicated atomic.Bool
@@ -124,7 +127,21 @@ func (m *meddler) Stats(ctx context.Context, q store.QueueID) (store.Stats, erro
 	if err := m.beforeStats.call(); err != nil {
 		return store.Stats{}, err
 	}
+	if refuse := m.uncounted.Load(); refuse != nil {
+		if err := (*refuse)(ctx, q); err != nil {
+			return store.Stats{}, err
+		}
+	}
 	return m.Store.Stats(ctx, q)
+}
+
+func (m *meddler) List(ctx context.Context, prefix, after string, limit int) ([]store.Pair, error) {
+	if refuse := m.unlisted.Load(); refuse != nil {
+		if err := (*refuse)(ctx, prefix); err != nil {
+			return nil, err
+		}
+	}
+	return m.Store.List(ctx, prefix, after, limit)
 }
 
 func (m *meddler) Drop(ctx context.Context, q store.QueueID) error {

@@ -63,16 +63,16 @@ func New() *Metrics {
 // Fsync records how long one sync of the store took.
 func (m *Metrics) Fsync(took time.Duration) { m.fsync.Observe(took.Seconds()) }
 
-// Show adds the exact state of all queues. list is called with each scrape, which fails when it does; the last list
-// given is the one in use.
-func (m *Metrics) Show(list func(context.Context) ([]engine.Queue, error)) {
-	m.states.list.Store(&list)
+// Show adds the exact state of all queues. count is called with each scrape, which leaves out what it could not count and
+// says how much that is; the last count given is the one in use.
+func (m *Metrics) Show(count func(context.Context) engine.Counted) {
+	m.states.count.Store(&count)
 }
 
-// Handler answers scrapes.
+// Handler answers scrapes. What cannot be shown takes nothing else with it.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
-		ErrorHandling:       promhttp.HTTPErrorOnError,
+		ErrorHandling:       promhttp.ContinueOnError,
 		MaxRequestsInFlight: 4,
 	})
 }

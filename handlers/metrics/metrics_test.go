@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/dabba-mq/dabba/engine"
@@ -120,12 +121,12 @@ func TestStatesAreAskedForWithEachScrape(t *testing.T) {
 	t.Parallel()
 	m := metrics.New()
 	ready := int64(0)
-	m.Show(func(context.Context) ([]engine.Queue, error) {
+	m.Show(func(context.Context) engine.Counted {
 		ready++
-		return []engine.Queue{
+		return engine.Counted{Queues: []engine.Queue{
 			{Ref: orders, Counts: engine.Counts{Ready: ready, Leased: 2, Delayed: 3, Dead: 4, Bytes: 5}, OldestAge: 1500 * time.Millisecond},
 			{Ref: foreign, OldestAge: -1},
-		}, nil
+		}}
 	})
 	wantLines(t, m,
 		`dabba_queue_messages{queue="orders",state="ready"} 1`,
@@ -136,17 +137,59 @@ func TestStatesAreAskedForWithEachScrape(t *testing.T) {
 		`dabba_queue_oldest_age_seconds{queue="orders"} 1.5`,
 		`dabba_queue_messages{queue="orders",state="ready",tenant="acme"} 0`,
 		`dabba_queue_oldest_age_seconds{queue="orders",tenant="acme"} 0`,
+		`dabba_scrape_uncounted{kind="queue"} 0`,
+		`dabba_scrape_uncounted{kind="catalog"} 0`,
 	)
 	wantLines(t, m, `dabba_queue_messages{queue="orders",state="ready"} 2`)
 }
 
-func TestAScrapeThatCannotCountFails(t *testing.T) {
+func TestWhatCannotBeCountedIsLeftOut(t *testing.T) {
 	t.Parallel()
 	m := metrics.New()
-	m.Show(func(context.Context) ([]engine.Queue, error) { return nil, errors.New("the store is gone") })
-	if status, text := scrape(m); status != http.StatusInternalServerError {
-		t.Errorf("scrape = %d, want 500\n%s", status, text)
+	m.Events().Sent(foreign, 3, 30)
+	gone := errors.New("its server is gone")
+	all := engine.Counted{
+		Queues:    []engine.Queue{{Ref: orders, Counts: engine.Counts{Ready: 1}}},
+		Uncounted: []engine.Uncounted{{Ref: foreign, Err: gone}},
 	}
+	m.Show(func(context.Context) engine.Counted { return all })
+	wantLines(t, m,
+		`dabba_queue_messages{queue="orders",state="ready"} 1`,
+		`dabba_messages_sent_total{queue="orders",tenant="acme"} 3`,
+		`dabba_scrape_uncounted{kind="queue"} 1`,
+		`dabba_scrape_uncounted{kind="catalog"} 0`,
+	)
+	if _, text := scrape(m); strings.Contains(text, `dabba_queue_messages{queue="orders",state="ready",tenant="acme"}`) {
+		t.Error("a queue that could not be counted has counts")
+	}
+
+	all = engine.Counted{Unlisted: gone, Uncounted: []engine.Uncounted{{Ref: orders, Err: gone}, {Ref: foreign, Err: gone}}}
+	wantLines(t, m,
+		`dabba_messages_sent_total{queue="orders",tenant="acme"} 3`,
+		`dabba_waiting_receives 0`,
+		`dabba_scrape_uncounted{kind="queue"} 2`,
+		`dabba_scrape_uncounted{kind="catalog"} 1`,
+	)
+	if _, text := scrape(m); strings.Contains(text, "\ndabba_queue_") {
+		t.Errorf("nothing could be counted, and the scrape has counts:\n%s", text)
+	}
+}
+
+// TestAScrapeHasAnEnd has a store that answers nothing at all.
+func TestAScrapeHasAnEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := metrics.New()
+		m.Show(func(ctx context.Context) engine.Counted {
+			<-ctx.Done()
+			return engine.Counted{Unlisted: ctx.Err()}
+		})
+		begun := time.Now()
+		wantLines(t, m, `dabba_scrape_uncounted{kind="catalog"} 1`)
+		if took := time.Since(begun); took > 4*time.Second {
+			t.Errorf("the scrape took %v, want at most 4s", took)
+		}
+	})
 }
 
 // knowing is a writer that knows its status, as that of package middleware.

@@ -10,31 +10,39 @@ import (
 	"github.com/dabba-mq/dabba/engine"
 )
 
-// scrapeTime is how long the queues may take to be counted.
-const scrapeTime = 10 * time.Second
+// scrapeTime is how long the queues may take to be counted. Scrapers give up after ten seconds, some after five.
+const scrapeTime = 4 * time.Second
 
 // queueStates asks for the exact state of all queues and shows it.
 type queueStates struct {
-	list atomic.Pointer[func(context.Context) ([]engine.Queue, error)]
+	count atomic.Pointer[func(context.Context) engine.Counted]
 }
+
+var uncounted = prometheus.NewDesc("dabba_scrape_uncounted",
+	"What is missing in this scrape; 0 when all is well. Kind queue: how many queues could not be counted, so that all of dabba_queue_* "+
+		"is left out of them. Kind catalog: 1 if the list of queues could not be read, so that queues may be missing that other nodes "+
+		"made. GET /v1/queues/NAME of a missing one says why; look for a store server that is down or slow.",
+	[]string{"kind"}, nil)
 
 // Describe says nothing: whether a metric has a tenant label depends on the queue.
 func (*queueStates) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (s *queueStates) Collect(out chan<- prometheus.Metric) {
-	list := s.list.Load()
-	if list == nil {
+	count := s.count.Load()
+	if count == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime) //nolint:forbidigo // a collector gets none
 	defer cancel()
-	queues, err := (*list)(ctx)
-	if err != nil {
-		out <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
-		return
+	all := (*count)(ctx)
+	unlisted := 0.0
+	if all.Unlisted != nil {
+		unlisted = 1
 	}
-	for _, q := range queues {
+	out <- prometheus.MustNewConstMetric(uncounted, prometheus.GaugeValue, float64(len(all.Uncounted)), "queue")
+	out <- prometheus.MustNewConstMetric(uncounted, prometheus.GaugeValue, unlisted, "catalog")
+	for _, q := range all.Queues {
 		messages := describe(q.Ref, "dabba_queue_messages", "Messages in the queue, by state.", "state")
 		for _, s := range [...]struct {
 			state string
