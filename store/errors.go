@@ -32,8 +32,8 @@ var (
 	ErrClosed = errors.New("store is closed")
 	// ErrLocked: another process has the data folder open.
 	ErrLocked = errors.New("data folder is in use")
-	// ErrVersion: the data was written by an incompatible version.
-	ErrVersion = errors.New("incompatible data version")
+	// ErrVersion: the data was written by an incompatible version, or a server that keeps it is of one.
+	ErrVersion = errors.New("incompatible version")
 	// ErrCorrupt: stored bytes are not what was written.
 	ErrCorrupt = errors.New("stored data is corrupt")
 )

@@ -24,13 +24,11 @@ const (
 	pulseParts = 4
 )
 
-// errSilent is of calls that were not made, since the server does not answer.
-var errSilent = errors.New("the server does not answer")
-
 // pulse knows whether the server answers. One that does not refuse, but says nothing, would otherwise hold up every call
 // for as long as a busy one may take: while it is silent, calls are refused before they are sent, and those that were sent are
 // given up after a while. As soon as it answers everything goes on.
 type pulse struct {
+	server  string // for people
 	silence time.Duration
 	now     func() time.Time
 	// heard is when the server said something last, in nanoseconds since start.
@@ -130,6 +128,11 @@ func (c *knownConn) Close() error {
 	return c.Conn.Close()
 }
 
+// refusal is of calls that are not made, since the server is silent.
+func (p *pulse) refusal() error {
+	return fmt.Errorf("the server %s does not answer (for %v)", p.server, p.quiet().Round(time.Millisecond))
+}
+
 // DialHook implements [redis.Hook].
 func (p *pulse) DialHook(next redis.DialHook) redis.DialHook { return next }
 
@@ -137,7 +140,7 @@ func (p *pulse) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (p *pulse) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if p.silent.Load() {
-			err := fmt.Errorf("%w (for %v)", errSilent, p.quiet().Round(time.Millisecond))
+			err := p.refusal()
 			cmd.SetErr(err)
 			return err
 		}
@@ -151,7 +154,7 @@ func (p *pulse) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 func (p *pulse) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		if p.silent.Load() {
-			err := fmt.Errorf("%w (for %v)", errSilent, p.quiet().Round(time.Millisecond))
+			err := p.refusal()
 			for _, cmd := range cmds {
 				cmd.SetErr(err)
 			}

@@ -58,10 +58,15 @@ func (s *Store) connect() (topology, redis.UniversalClient) {
 	v.asking = func() *redis.Client { return redis.NewClient(askingOptions(o)) }
 	own := *o
 	own.Dialer, own.OnConnect = v.pulse.dialer(redis.NewDialer(o)), v.meet
-	v.client = redis.NewClient(&own)
-	v.client.AddHook(v.pulse)
-	v.client.AddHook(dialing{s.endpoint})
+	v.use(redis.NewClient(&own))
 	return lone{v}, v.client
+}
+
+// use has calls to the server made with a client.
+func (v *server) use(c *redis.Client) {
+	v.client, v.pulse.server = c, v.name
+	c.AddHook(v.pulse)
+	c.AddHook(dialing{v.store.endpoint})
 }
 
 // askingOptions are those of a client with a single connection.
@@ -104,9 +109,7 @@ func (s *Store) connectSentinel(o *redis.Options) (topology, redis.UniversalClie
 	}
 	own := options(o)
 	own.Dialer, own.OnConnect = v.pulse.dialer(own.Dialer), v.meet
-	v.client = redis.NewFailoverClient(own)
-	v.client.AddHook(v.pulse)
-	v.client.AddHook(dialing{s.endpoint})
+	v.use(redis.NewFailoverClient(own))
 	return lone{v}, v.client
 }
 
@@ -134,9 +137,7 @@ func (s *Store) connectCluster(o *redis.Options) (topology, redis.UniversalClien
 			v.asking = func() *redis.Client { return redis.NewClient(askingOptions(o)) }
 			own := *o
 			own.Dialer, own.OnConnect = v.pulse.dialer(redis.NewDialer(o)), v.meet
-			v.client = redis.NewClient(&own)
-			v.client.AddHook(v.pulse)
-			v.client.AddHook(dialing{s.endpoint})
+			v.use(redis.NewClient(&own))
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			if old := t.byAddr[o.Addr]; old != nil {
