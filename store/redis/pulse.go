@@ -35,6 +35,8 @@ type pulse struct {
 	start  time.Time
 	heard  atomic.Int64
 	silent atomic.Bool
+	// why is what prevented the last question, nil if that was only time.
+	why atomic.Pointer[string]
 
 	mu    sync.Mutex
 	conns map[net.Conn]struct{} // that are open
@@ -65,6 +67,10 @@ func (p *pulse) ask(ctx context.Context, question func(context.Context) error) {
 	if answer := redis.Error(nil); err == nil || errors.As(err, &answer) {
 		p.hear()
 		return
+	}
+	p.why.Store(nil)
+	if late, network := errors.AsType[net.Error](err); ctx.Err() == nil && !(network && late.Timeout()) {
+		p.why.Store(new(oneLine(err)))
 	}
 	quiet := p.quiet()
 	if quiet >= p.silence {
@@ -130,7 +136,11 @@ func (c *knownConn) Close() error {
 
 // refusal is of calls that are not made, since the server is silent.
 func (p *pulse) refusal() error {
-	return fmt.Errorf("the server %s does not answer (for %v)", p.server, p.quiet().Round(time.Millisecond))
+	quiet := p.quiet().Round(time.Millisecond)
+	if why := p.why.Load(); why != nil {
+		return fmt.Errorf("the server %s does not answer (for %v): %s", p.server, quiet, *why)
+	}
+	return fmt.Errorf("the server %s does not answer (for %v)", p.server, quiet)
 }
 
 // DialHook implements [redis.Hook].

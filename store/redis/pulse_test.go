@@ -64,6 +64,16 @@ func TestSilence(t *testing.T) {
 	if !errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) {
 		t.Errorf("Send to a server that is gone = %v, want ErrUnavailable", err)
 	}
+	for begun = time.Now(); ; {
+		err := s.Ping(ctx)
+		if err != nil && strings.Contains(err.Error(), "does not answer (for") && strings.Contains(err.Error(), "connection refused") {
+			break
+		}
+		if time.Since(begun) > 20*time.Second {
+			t.Fatalf("Ping of a server that is gone = %v, want that it does not answer, and why", err)
+		}
+		<-time.After(10 * time.Millisecond)
+	}
 	own.Restart(t)
 	for begun = time.Now(); s.Ping(ctx) != nil; {
 		if time.Since(begun) > 20*time.Second {
