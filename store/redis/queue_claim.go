@@ -67,8 +67,9 @@ func (r *reply) claimed(now int64) (list []claimed, messages int) {
 		res := store.ClaimResult{Token: store.Token(l.int()), Deadline: instantOf(l.int()), Died: int(l.int()), Expired: int(l.int())}
 		res.Ready, res.Repeated = l.int() == 1, l.int() == 1
 		res.NextDue = due
+		res.Messages = make([]store.Delivery, 0, len(l.items)/shownValues)
 		for l.more() {
-			res.Messages = append(res.Messages, l.list().delivery())
+			res.Messages = append(res.Messages, l.delivery())
 		}
 		messages += len(res.Messages)
 		list = append(list, claimed{result: res})

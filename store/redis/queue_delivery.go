@@ -10,17 +10,25 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
+// shownValues is how many values a script shows of a message.
+const shownValues = 5
+
 // delivery reads what a script shows of a message.
 func (r *reply) delivery() store.Delivery {
-	d := store.Delivery{Seq: store.Seq(r.int()), Payload: []byte(r.text()), Size: uint32(r.int())}
-	sent := instantOf(r.int())
-	d.SentAt = sent
-	d.Entered = uint32(r.int())
+	d := store.Delivery{Seq: store.Seq(r.int()), Entered: uint32(r.int()), AvailableAt: tickTime(r.int()), Payload: []byte(r.text())}
 	d.Receives = d.Entered
-	d.AvailableAt = tickTime(r.int())
-	d.Group, d.Priority = r.text(), uint8(r.int())
-	d.ExpiresAt = momentOf(r.int())
-	from, origin := r.text(), r.text()
+	stored := r.text()
+	f := unpackList(stored, 7)
+	d.Size = uint32(f.int())
+	sent := instantOf(f.int())
+	d.SentAt = sent
+	d.Group, d.Priority = f.text(), uint8(f.int())
+	d.ExpiresAt = momentOf(f.int())
+	from, origin := f.text(), f.text()
+	if !f.ended() {
+		r.fail(fmt.Sprintf("facts of message %d", d.Seq), stored)
+		return d
+	}
 	if from == "" {
 		return d
 	}

@@ -58,18 +58,49 @@ func settled(outcomes []store.Outcome) int {
 	return n
 }
 
+// settleArgs are items as lua/queue_settle.lua reads them: runs of those that differ in their sequences only.
 func settleArgs(p store.SettleParams) []any {
-	args := make([]any, 0, 1+6*len(p.Items))
+	args := make([]any, 0, 1+6+len(p.Items))
 	args = append(args, flag(p.Strict))
-	for i := range p.Items {
-		item := &p.Items[i]
-		token := ""
-		if item.Token != store.AnyToken {
-			token = decimal(uint64(min(item.Token, store.Token(lastSeq))))
+	for items := p.Items; len(items) > 0; {
+		n := 1
+		for n < len(items) && alike(&items[0], &items[n]) {
+			n++
 		}
-		args = append(args, exact(item.Seq), token, uint8(item.Target), millis(max(item.After, 0)), flag(item.Uncount), item.Reason)
+		args = append(args, settleRun(&items[0])...)
+		args = append(args, n)
+		for i := range items[:n] {
+			args = append(args, seqDigits(exact(items[i].Seq)))
+		}
+		items = items[n:]
 	}
 	return args
+}
+
+// settleRun is what items of a run have in common.
+func settleRun(item *store.SettleItem) []any {
+	token := ""
+	if item.Token != store.AnyToken {
+		token = decimal(uint64(min(item.Token, store.Token(lastSeq))))
+	}
+	return []any{token, uint8(item.Target), millis(max(item.After, 0)), flag(item.Uncount), item.Reason}
+}
+
+// alike says that two items differ in their sequences at most.
+func alike(a, b *store.SettleItem) bool {
+	c := *b
+	c.Seq = a.Seq
+	return *a == c
+}
+
+// seqDigits is a sequence as it is a member of sorted sets, see doc.go.
+func seqDigits(seq uint64) string {
+	b := [16]byte{}
+	for i := len(b) - 1; i >= 0; i-- {
+		b[i] = '0' + byte(seq%10)
+		seq /= 10
+	}
+	return string(b[:])
 }
 
 // selectionArgs are a selection as lua/queue_select.lua reads it.

@@ -5,13 +5,20 @@
 --   7… for each claim, one after the other (with an attempt there is one): how many at most, bound of the sum of their sizes,
 --      how long the lease lasts (ms), consumer
 -- Returns {now, 1, commit, next due, then for each claim {token, deadline, died, expired, 1 if there are more, 1 if repeated,
--- messages as shown}}. Claims may be left out at the end, not the first, when those before were much work: they were not made.
+-- of each message the values of shown}}. Claims may be left out at the end, not the first, when those before were much work: they were not made.
 -- include: queue_begin
 
 local MUCH = 1048576 -- bytes of messages after which no other claim is made
 
-local max, max_bytes, deadline, consumer, given, died, expired -- of the claim that is made
+local max, max_bytes, deadline, consumer, given_n, died, expired -- of the claim that is made
+local reply -- to it: six values, then those of each message
 local wanted = 0 -- what it and those after it want
+
+local function give(m)
+  local at = 6 + 5 * given_n
+  reply[at + 1], reply[at + 2], reply[at + 3], reply[at + 4], reply[at + 5] = unpack(shown(m))
+  given_n = given_n + 1
+end
 
 -- repeated leases again what the first claim under this attempt gave, if all of it is still leased and none was extended,
 -- since then its answer has arrived. It returns the token.
@@ -34,15 +41,15 @@ local function repeated()
   for _, m in ipairs(list) do
     leave(m)
     set_leased(m, deadline)
-    given[#given + 1] = shown(m)
+    give(m)
   end
   return token
 end
 
 local function remember_attempt(token)
   local first = { token }
-  for _, m in ipairs(given) do
-    first[#first + 1] = m[1]
+  for i = 7, #reply, 5 do
+    first[#first + 1] = reply[i]
   end
   redis.call('HSET', key.known, 'a' .. ARGV[5], cmsgpack.pack(first))
   redis.call('ZADD', key.known_ends, now + tonumber(ARGV[6]), 'a' .. ARGV[5])
@@ -54,7 +61,8 @@ local lines = {} -- by lane, or '': what is ready in it as it was when read, nex
 -- Most queues are plain, and most of their messages fresh. These are leased without making a table of each: what is to be
 -- written of them is gathered as the arguments of four commands. It comes to the same as lease.
 local plain -- the queue has no lanes, and no limit but that of its receives
-local left, leased, ordered, written, leased_n = {}, {}, {}, {}, 0
+local all_fresh -- no message that was ready when the call began has a record
+local left, leased, ordered, written, leased_n, leased_bytes = {}, {}, {}, {}, 0, 0
 
 -- write_leased writes what was gathered.
 local function write_leased()
@@ -63,7 +71,9 @@ local function write_leased()
     in_parts(leased, function(...) redis.call('ZADD', key.leases, ...) end)
     in_parts(ordered, function(...) redis.call('ZADD', key.order, ...) end)
     in_parts(written, function(...) redis.call('HSET', key.touched, ...) end)
-    left, leased, ordered, written, leased_n = {}, {}, {}, {}, 0
+    counters.ready, counters.leased = counters.ready - leased_n, counters.leased + leased_n
+    counters.leased_bytes = counters.leased_bytes + leased_bytes
+    left, leased, ordered, written, leased_n, leased_bytes = {}, {}, {}, {}, 0, 0
     ends_changed = true
   end
 end
@@ -71,23 +81,25 @@ end
 -- read_line reads the next part of the line of a lane, or of the whole queue.
 local function read_line(lane)
   write_leased()
-  local n, list = math.min(PART, wanted - #given), nil
+  local n, list = math.min(PART, wanted - given_n), nil
+  local before = lines[lane]
+  local line = { at = 1, loaded = 0, part = before and before.part or 4 }
   if lane == '' then
     list = counters.ready > 0 and ask('ZRANGE', key.by_age, 0, n - 1) or {}
+    line.ids = list
+    for i, id in ipairs(list) do
+      line[i] = tonumber(id)
+    end
   else
     if settings.has_groups and settings.mode ~= FIFO then
       n = 1 -- then it is another group's turn
     end
     list = ask('ZRANGEBYLEX', key.by_lane, '[' .. lane, '[' .. lane .. '\255', 'LIMIT', 0, n)
+    for i, member in ipairs(list) do
+      line[i] = seq_in(member)
+    end
   end
-  local before = lines[lane]
-  local line = { at = 1, whole = #list < n, loaded = 0, part = before and before.part or 4 }
-  for i, member in ipairs(list) do
-    line[i] = seq_in(member)
-  end
-  if lane == '' then
-    line.ids = list
-  end
+  line.whole = #list < n
   lines[lane] = line
   return line
 end
@@ -109,7 +121,9 @@ local function load_line(line)
       part[#part + 1] = line[i]
     end
     load_entries(part)
-    if plain then
+    if plain and all_fresh then
+      line.first = line.at
+    elseif plain then
       line.records = redis.call('HMGET', key.touched, unpack(line.ids, line.at, line.at + #part - 1))
       line.first = line.at
     else
@@ -119,46 +133,55 @@ local function load_line(line)
   end
 end
 
-local REST = cmsgpack.pack(0, 0) -- was and extended
-local last_due, last_text
+local begun_avail, beginning, lease_ends -- how records of messages that this claim leases begin, by when they became available
 
--- lease_fresh leases the next message of a plain queue, if it is fresh, has no end and room for it is left. It returns its
--- size and what is shown of it.
-local function lease_fresh(line, seq, token, due, room)
-  local entry, record = entries[seq], line.records[line.at - line.first + 1]
-  if record and messages[seq] == nil then
-    messages[seq] = unpack_touched(seq, record)
+-- begin_records sees to it that beginning and lease_ends are those of messages that became available then. It is false if
+-- these are past their retention.
+local function begin_records(avail, token)
+  if avail == begun_avail then
+    return true
   end
-  if messages[seq] ~= nil or not entry then
-    return nil
-  end
-  local size, sent, group, priority, expires, from, origin = cmsgpack.unpack(string.sub(entry[2][4], #LIST_OF_7 + 1))
-  local avail = tick(sent)
-  if expires > 0 or size > room then
-    return nil
-  end
+  local due = deadline
   if settings.retains > 0 then
     local ends = expiry(avail)
     if ends <= now then
-      return nil
+      return false
     end
     due = math.min(due, ends)
   end
-  local id, n = line.ids[line.at], leased_n
-  leased_n = n + 1
-  left[n + 1] = id
-  if due ~= last_due then
-    last_due, last_text = due, text(due)
+  begun_avail, lease_ends = avail, text(due)
+  beginning = LIST_OF_16 .. cmsgpack.pack(LEASED, due, now, token, avail, 1, consumer, '', 0)
+  return true
+end
+
+-- lease_fresh leases the next messages of a plain queue, as many as were read, are fresh, have no end and fit. It returns how
+-- many bytes the claim has then, nil if it leased none.
+local function lease_fresh(line, token, bytes)
+  local records, at, n, leased_before = line.records, line.at, leased_n, leased_n
+  while at <= line.loaded and given_n < max do
+    local seq, id = line[at], line.ids[at]
+    local entry, record = entries[seq], records and records[at - line.first + 1]
+    if record and messages[seq] == nil then
+      messages[seq] = unpack_touched(seq, record)
+    end
+    if messages[seq] ~= nil or not entry then
+      break
+    end
+    local fields = entry[2]
+    local size, sent, group, priority, expires, from = cmsgpack.unpack(string.sub(fields[4], #LIST_OF_7 + 1))
+    local avail, to = tick(sent), 6 + 5 * given_n
+    if expires > 0 or given_n > 0 and bytes + size > max_bytes or not begin_records(avail, token) then
+      break
+    end
+    left[n + 1] = id
+    leased[2 * n + 1], leased[2 * n + 2] = lease_ends, id
+    ordered[2 * n + 1], ordered[2 * n + 2] = id, id -- the sequence as a score, too
+    written[2 * n + 1], written[2 * n + 2] = id, beginning .. cmsgpack.pack(size, group, priority, expires, from, 0, 0)
+    reply[to + 1], reply[to + 2], reply[to + 3], reply[to + 4], reply[to + 5] = seq, 1, avail, fields[2], fields[4]
+    at, n, given_n, bytes, leased_bytes = at + 1, n + 1, given_n + 1, bytes + size, leased_bytes + size
   end
-  leased[2 * n + 1], leased[2 * n + 2] = last_text, id
-  ordered[2 * n + 1], ordered[2 * n + 2] = id, id -- the sequence as a score, too
-  written[2 * n + 1] = id
-  written[2 * n + 2] = LIST_OF_16
-    .. cmsgpack.pack(LEASED, due, now, token, avail, 1, consumer, '', 0, size, group, priority, expires, from)
-    .. REST
-  counters.ready, counters.leased = counters.ready - 1, counters.leased + 1
-  counters.leased_bytes = counters.leased_bytes + size
-  return size, { seq, entry[2][2], size, sent, 1, avail, group, priority, expires, from, origin }
+  line.at, leased_n = at, n
+  return n > leased_before and bytes or nil
 end
 
 -- raised_level is the level of a message with what it gained by waiting.
@@ -273,29 +296,26 @@ end
 -- take gives messages to the claim that is made. It returns the sum of their sizes.
 local function take(token)
   local bytes = 0
-  while #given < max and died + expired < SWEEP_LIMIT do
+  while given_n < max and died + expired < SWEEP_LIMIT do
     local line, seq = next_ready()
     if not seq then
       break
     end
     load_line(line)
-    local size, seen
-    if plain then
-      size, seen = lease_fresh(line, seq, token, deadline, #given > 0 and max_bytes - bytes or math.huge)
-    end
-    if size then
-      line.at, bytes, given[#given + 1] = line.at + 1, bytes + size, seen
+    local fresh_bytes = plain and lease_fresh(line, token, bytes)
+    if fresh_bytes then
+      bytes = fresh_bytes
     else
       local m = find(seq)
       local withdrawn = withdraw(m)
-      if not withdrawn and #given > 0 and bytes + m.size > max_bytes then
+      if not withdrawn and given_n > 0 and bytes + m.size > max_bytes then
         break
       end
       line.at = line.at + 1
       if not withdrawn then
         bytes = bytes + m.size
         lease(m, token, deadline, consumer)
-        given[#given + 1] = shown(m)
+        give(m)
       end
     end
   end
@@ -303,27 +323,25 @@ local function take(token)
   return bytes
 end
 
--- claim makes one claim, of which the arguments begin there. It returns what to reply to it, and how many bytes it gave.
+-- claim makes one claim, of which the arguments begin there. It returns how many bytes it gave.
 local function claim(i)
   max, max_bytes, deadline, consumer = tonumber(ARGV[i]), tonumber(ARGV[i + 1]), now + tonumber(ARGV[i + 2]), ARGV[i + 3]
-  given, died, expired, serving, limit = {}, 0, 0, nil, nil
+  reply, given_n, died, expired, serving, limit, begun_avail = { 0, 0, 0, 0, 0, 0 }, 0, 0, 0, nil, nil, nil
   local token, bytes = repeated(), 0
   local again = token ~= nil
   if not again then
     token = counters.token + 1
     bytes = take(token)
-    if #given > 0 then
+    if given_n > 0 then
       counters.token = token
       if ARGV[5] ~= '' then
         remember_attempt(token)
       end
     end
   end
-  local reply = { token, deadline, died, expired, claimable() and 1 or 0, again and 1 or 0 }
-  for _, m in ipairs(given) do
-    reply[#reply + 1] = m
-  end
-  return reply, bytes
+  reply[1], reply[2], reply[3], reply[4] = token, deadline, died, expired
+  reply[5], reply[6] = claimable() and 1 or 0, again and 1 or 0
+  return bytes
 end
 
 local early = begin()
@@ -331,6 +349,7 @@ if early then
   return early
 end
 plain = not (settings.has_lanes or settings.limited > 0 or settings.max_in_flight > 0)
+all_fresh = plain and redis.call('HLEN', key.touched) == counters.leased + counters.delayed + counters.dead
 if ARGV[5] ~= '' then
   forget_ended(key.known, key.known_ends, 100)
 end
@@ -339,10 +358,9 @@ for i = 7, #ARGV, 4 do
 end
 local replies, total, withdrawn, changed = {}, 0, 0, 0
 for i = 7, #ARGV, 4 do
-  local reply, bytes = claim(i)
+  total = total + claim(i)
   replies[#replies + 1] = reply
-  wanted, total, withdrawn = wanted - max, total + bytes, withdrawn + died + expired
-  changed = changed + #given + died + expired
+  wanted, withdrawn, changed = wanted - max, withdrawn + died + expired, changed + given_n + died + expired
   if total >= MUCH or withdrawn >= SWEEP_LIMIT then
     break
   end
@@ -352,8 +370,4 @@ local due = next_due()
 if changed > 0 then
   save()
 end
-local reply = { now, 1, made(), due }
-for _, r in ipairs(replies) do
-  reply[#reply + 1] = r
-end
-return reply
+return { now, 1, made(), due, unpack(replies) }

@@ -36,7 +36,6 @@ end
 --   size, group, priority, expires
 --   from       where it was first sent, if it was moved here
 --   stored     it has a record
---   facts      of a fresh one, see facts_of
 local RARE = {
   __index = {
     reason = '', -- why it was last given back
@@ -121,7 +120,7 @@ local function fresh(seq, entry)
   local f = facts_of(entry)
   return setmetatable({
     seq = seq, id = digits(seq), state = READY, due = 0, since = 0, token = 0, avail = tick(f[2]), entered = 0, consumer = '',
-    size = f[1], group = f[3], priority = f[4], expires = f[5], from = f[6], stored = false, facts = f,
+    size = f[1], group = f[3], priority = f[4], expires = f[5], from = f[6], stored = false,
   }, RARE)
 end
 
@@ -389,11 +388,11 @@ local function add(size, group, priority, expires, from, due, body, origin)
   return seq
 end
 
--- shown is what a receiver sees of a message: eleven values.
+-- shown is what a receiver sees of a message: sequence, deliveries, tick of first availability, body and facts as they are
+-- stored.
 local function shown(m)
-  local entry = entry_of(m.seq)
-  local f = m.facts or facts_of(entry)
-  return { m.seq, entry[2][2], m.size, f[2], m.entered, m.avail, m.group, m.priority, m.expires, m.from, f[7] }
+  local fields = entry_of(m.seq)[2]
+  return { m.seq, m.entered, m.avail, fields[2], fields[4] }
 end
 
 local STREAM_NODE = 4096 -- bytes in a node of a stream, unless the server is told otherwise
