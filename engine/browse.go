@@ -67,7 +67,7 @@ func (e *Engine) Browse(ctx context.Context, ref Ref, req BrowseRequest) (Browse
 	}
 	var found Browsed
 	err := e.follow(ctx, ref, func(q *queue, _ *setup) error {
-		from, err := e.ids.seqAt(q.id, req.From)
+		from, err := e.ids().seqAt(q.id, req.From)
 		if err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (e *Engine) Browse(ctx context.Context, ref Ref, req BrowseRequest) (Browse
 }
 
 func (e *Engine) browsed(q *queue, c catch) (Browsed, error) {
-	found := Browsed{Views: make([]View, len(c.views)), Scanned: c.scanned, Next: e.ids.placeOf(q.id, c.next)}
+	found := Browsed{Views: make([]View, len(c.views)), Scanned: c.scanned, Next: e.ids().placeOf(q.id, c.next)}
 	for i := range c.views {
 		if err := e.view(&found.Views[i], q, &c.views[i]); err != nil {
 			return Browsed{}, err
@@ -128,7 +128,7 @@ func (e *Engine) view(to *View, q *queue, v *store.View) error {
 			return fmt.Errorf("read message %d of %s: %w", v.Seq, q.ref, err)
 		}
 	}
-	e.ids.identify(&to.Delivery, q.id, &v.Delivery)
+	e.ids().identify(&to.Delivery, q.id, &v.Delivery)
 	return nil
 }
 

@@ -76,7 +76,8 @@
 // that is in the catalog and not in the store is made again. If the store has a newer revision than the catalog, a change of
 // the catalog was lost (or a deletion is under way, see reopen), and a new revision above both makes them agree. A
 // generation that was dropped and is in the catalog was deleted: the entry goes. One that the catalog does not know is
-// dropped after a while (see orphans.go). Topics are treated alike.
+// dropped after a while (see orphans.go). Topics are treated alike. A node whose own pair is not as it wrote it last reads the
+// catalog at once, and brings back the secret of ids and receipts if that is gone, too.
 //
 // # Goroutines
 //

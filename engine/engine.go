@@ -36,8 +36,7 @@ type Engine struct {
 	events  Events
 	catalog catalog
 	topics  topics
-	ids     idCipher
-	stamps  receiptCipher
+	ciphers atomic.Pointer[ciphers]
 	random  random
 	clock   *clock
 	janitor chores[*queue]

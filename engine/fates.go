@@ -69,7 +69,7 @@ func (f *fates) outcome(ctx context.Context, out *SendOutcome, fate store.Fate) 
 
 // named gives the outcome the id of a message that was sent to this queue, and on a FIFO queue its sequence.
 func (f *fates) named(out *SendOutcome, seq store.Seq) {
-	f.engine.ids.put(&out.ID, f.queue.id, seq)
+	f.engine.ids().put(&out.ID, f.queue.id, seq)
 	if f.setup.config.FIFO {
 		out.Sequence = uint64(seq)
 	}

@@ -132,7 +132,7 @@ func (e *Engine) find(ctx context.Context, q *queue, ids []MessageID) ([]store.S
 
 // locate looks a message up by its id. [store.ErrNotFound] when it is not in q, nor remembered.
 func (e *Engine) locate(ctx context.Context, q *queue, id MessageID) (store.View, error) {
-	origin, seq := e.ids.place(id)
+	origin, seq := e.ids().place(id)
 	v, err := e.store.Lookup(ctx, q.id, origin, seq)
 	if err != nil {
 		return store.View{}, fmt.Errorf("look for message %s in %s: %w", id, q.ref, err)

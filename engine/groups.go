@@ -83,7 +83,7 @@ func (e *Engine) heads(ctx context.Context, q *queue, groups []store.Group) (map
 			return nil, fmt.Errorf("look at the heads of the groups of %s: %w", q.ref, err)
 		}
 		for i := range res.Views {
-			ids[res.Views[i].Seq] = new(e.ids.of(q.id, &res.Views[i].Delivery))
+			ids[res.Views[i].Seq] = new(e.ids().of(q.id, &res.Views[i].Delivery))
 		}
 		if res.Next == 0 {
 			return ids, nil

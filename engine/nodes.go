@@ -37,6 +37,8 @@ type nodes struct {
 	due  *alarm
 
 	// These belong to the goroutine.
+	revision  store.Revision      // of this node's own pair; 0 before it was written
+	doubted   bool                // the store may have lost what was read of it
 	seen      map[string]sighting // by name
 	beaten    moment              // when the last beat succeeded
 	refreshed moment              // when the catalog was read
@@ -113,8 +115,13 @@ func (e *Engine) runNodes(ctx context.Context) {
 // beat is one sign of life, and one look at the others and, now and then, at the catalog.
 func (e *Engine) beat(ctx context.Context) error {
 	n := &e.nodes
-	if _, err := e.store.Put(ctx, nodePrefix+e.node, []byte(`{"version":1}`), store.AnyRevision); err != nil {
+	if err := e.showNode(ctx); err != nil {
 		return fmt.Errorf("tell the other nodes of this one: %w", err)
+	}
+	if n.doubted {
+		if err := e.loadSecret(ctx); err != nil {
+			return fmt.Errorf("load the engine's secret again: %w", err)
+		}
 	}
 	now := e.clock.moment()
 	// Others have the same trouble as this node had, so what they did not do meanwhile says nothing.
@@ -124,13 +131,13 @@ func (e *Engine) beat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(lost) == 0 && now-n.refreshed < refreshEvery {
+	if !n.doubted && len(lost) == 0 && now-n.refreshed < refreshEvery {
 		return nil
 	}
 	if err := errors.Join(e.refresh(ctx), e.refreshTopics(ctx)); err != nil {
 		return fmt.Errorf("look for changes of other nodes: %w", err)
 	}
-	n.refreshed = now
+	n.refreshed, n.doubted = now, false
 	if len(lost) > 0 {
 		e.takeOver(lost)
 	}
@@ -139,6 +146,25 @@ func (e *Engine) beat(ctx context.Context) error {
 		return e.dropOrphans(ctx, now)
 	}
 	return nil
+}
+
+// showNode writes this node's pair. If the one that it has written before is not there, the store has lost it, with the last
+// moment before a failover or with everything; or another node took this one for gone.
+func (e *Engine) showNode(ctx context.Context) error {
+	n, key, value := &e.nodes, nodePrefix+e.node, []byte(`{"version":1}`)
+	if n.revision != 0 {
+		rev, err := e.store.Put(ctx, key, value, n.revision)
+		if err == nil {
+			n.revision = rev
+		}
+		if !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+	n.doubted = true
+	rev, err := e.store.Put(ctx, key, value, store.AnyRevision)
+	n.revision = rev
+	return err
 }
 
 // lookForNodes gives those that have gone since the last look.

@@ -194,7 +194,7 @@ func (r *Received) decode() (unreadable error) {
 		return nil
 	}
 	r.Messages = make([]Delivery, 0, n)
-	stamps := r.engine.stamps.stamper(r.queue.id, r.claimed.Token)
+	stamps := r.engine.stamps().stamper(r.queue.id, r.claimed.Token)
 	text := make([]byte, 0, n*receiptText)
 	for i := range r.claimed.Messages {
 		text = stamps.append(text, r.claimed.Messages[i].Seq, r.claimed.Messages[i].Entered)
@@ -219,7 +219,7 @@ func (r *Received) decode() (unreadable error) {
 			unreadable = err
 			continue
 		}
-		r.engine.ids.identify(d, r.queue.id, from)
+		r.engine.ids().identify(d, r.queue.id, from)
 	}
 	return unreadable
 }

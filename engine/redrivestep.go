@@ -264,7 +264,7 @@ func cameFrom(v *store.View) string {
 func (e *Engine) idsOf(q *queue, views []store.View) []MessageID {
 	ids := make([]MessageID, len(views))
 	for i := range views {
-		ids[i] = e.ids.of(q.id, &views[i].Delivery)
+		ids[i] = e.ids().of(q.id, &views[i].Delivery)
 	}
 	return ids
 }

@@ -17,6 +17,15 @@ const (
 	secretSize    = 1 + 16 + 16
 )
 
+// ciphers are what a secret is for.
+type ciphers struct {
+	secret []byte
+	ids    idCipher
+	stamps receiptCipher
+}
+
+// loadSecret takes the secret of the store. If that has lost it, it gets back the one that this engine has, unless another one
+// was faster: then all go on with that.
 func (e *Engine) loadSecret(ctx context.Context) error {
 	secret, err := e.secret(ctx)
 	if err != nil {
@@ -34,11 +43,17 @@ func (e *Engine) loadSecret(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("key for receipts: %w", err)
 	}
-	e.ids, e.stamps = idCipher{ids}, receiptCipher{stamps}
+	e.ciphers.Store(&ciphers{secret, idCipher{ids}, receiptCipher{stamps}})
 	return nil
 }
 
-// secret reads the secret, or makes it; of two engines that make it at once the first wins.
+// ids are those of the present secret.
+func (e *Engine) ids() idCipher { return e.ciphers.Load().ids }
+
+// stamps are those of the present secret.
+func (e *Engine) stamps() receiptCipher { return e.ciphers.Load().stamps }
+
+// secret reads the secret, or writes the one that is known, or makes one; of two engines that do so at once the first wins.
 func (e *Engine) secret(ctx context.Context) ([]byte, error) {
 	pair, err := e.store.Get(ctx, secretKey)
 	if !errors.Is(err, store.ErrNotFound) {
@@ -46,7 +61,9 @@ func (e *Engine) secret(ctx context.Context) ([]byte, error) {
 	}
 	fresh := make([]byte, secretSize)
 	fresh[0] = secretVersion
-	if err := e.random.secret(fresh[1:]); err != nil {
+	if have := e.ciphers.Load(); have != nil {
+		copy(fresh, have.secret)
+	} else if err := e.random.secret(fresh[1:]); err != nil {
 		return nil, err
 	}
 	_, err = e.store.Put(ctx, secretKey, fresh, 0)

@@ -66,7 +66,7 @@ func (e *Engine) settle(ctx context.Context, ref Ref, b settling) (settled, erro
 // collect makes the store's items of all that can be read.
 func (e *Engine) collect(d *settled, c *QueueConfig, b settling) []store.SettleItem {
 	items := make([]store.SettleItem, 0, b.n)
-	receipts := e.stamps.checker()
+	receipts := e.stamps().checker()
 	for i := range b.n {
 		if b.refused != nil {
 			if err := b.refused(i); err != nil {

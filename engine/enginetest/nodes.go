@@ -56,6 +56,7 @@ var nodeTests = map[string]func(*cluster){
 	"SchedulesFireOnceWhoeverSends":          schedulesFireOnceWhoeverSends,
 	"LostAnnouncementsAreMadeUpFor":          lostAnnouncementsAreMadeUpFor,
 	"OffsetsOfANewTopicSurviveAStart":        offsetsOfANewTopicSurviveAStart,
+	"AStoreThatWasEmptiedWorksOn":            aStoreThatWasEmptiedWorksOn,
 }
 
 // cluster is several engines on one store.
