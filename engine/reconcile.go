@@ -26,7 +26,7 @@ func (e *Engine) reconcile(ctx context.Context) error {
 		}
 		delete(orphans, r.id)
 		_, _, err = e.arrange(ctx, e.install(ref, r))
-		return unlessGone(err) // another node has deleted it since
+		return unlessFull(unlessGone(err)) // another node has deleted it since
 	})
 	if err != nil {
 		return err
@@ -40,6 +40,15 @@ func (e *Engine) reconcile(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// unlessFull is err, unless it says that there is no room for a queue or topic that is half made. The next call on it makes
+// it; until there is room for that, an engine that is there lets the others be emptied.
+func unlessFull(err error) error {
+	if err == nil || ErrorOf(err).Code == CodeStorageFull {
+		return nil
+	}
+	return err
 }
 
 func (e *Engine) generations(ctx context.Context) (map[store.QueueID]struct{}, error) {

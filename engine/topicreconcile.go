@@ -25,7 +25,7 @@ func (e *Engine) reconcileTopics(ctx context.Context) error {
 		}
 		delete(orphans, r.id)
 		_, _, err = e.arrangeTopic(ctx, e.installTopic(ref, r))
-		return unlessGone(err) // another node has deleted it since
+		return unlessFull(unlessGone(err)) // another node has deleted it since
 	})
 	if err != nil {
 		return err

@@ -46,6 +46,7 @@ var nodeTests = map[string]func(*cluster){
 	"LostNodesTimersAreTakenOver":            lostNodesTimersAreTakenOver,
 	"LostNodesTasksGoOn":                     lostNodesTasksGoOn,
 	"LostNodesSchedulesGoOn":                 lostNodesSchedulesGoOn,
+	"NodesStartWithoutRoom":                  nodesStartWithoutRoom,
 	"DeadLettersFindAQueueOfTheOtherNode":    deadLettersFindAQueueOfTheOtherNode,
 	"DeadLettersFindTheSourceOfTheOtherNode": deadLettersFindTheSourceOfTheOtherNode,
 	"DeleteLosesNoMessageOfTheOtherNode":     deleteLosesNoMessageOfTheOtherNode,

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -24,7 +25,37 @@ func (s *Store) check(ctx context.Context) error {
 			return s.ofServer(v, fault(err, false))
 		}
 	}
-	return s.format(ctx)
+	if err := s.format(ctx); err != nil {
+		return err
+	}
+	return s.mayAnnounce(ctx)
+}
+
+// mayAnnounce finds out on each server whether its ACL lets this user announce what changes, and hear of it. Scripts announce
+// after they have changed something, so their calls would have no known outcome.
+func (s *Store) mayAnnounce(ctx context.Context) error {
+	asked := make(map[*server]bool)
+	for tag := range tags {
+		channel := s.news(uint64(tag))
+		v, err := s.topology.route(ctx, channel)
+		if err != nil || asked[v] {
+			continue // who is away may come back
+		}
+		asked[v] = true
+		if err := v.mayAnnounce(ctx, channel); redis.HasErrorPrefix(err, "NOPERM") {
+			return fault(err, false)
+		}
+	}
+	return nil
+}
+
+func (v *server) mayAnnounce(ctx context.Context, channel string) error {
+	sub := v.client.SSubscribe(ctx, channel)
+	defer sub.Close() //nolint:errcheck // nothing is sent over it
+	if _, err := sub.ReceiveTimeout(ctx, patience); err != nil {
+		return err
+	}
+	return v.client.SPublish(ctx, channel, "").Err()
 }
 
 // ofServer says of an error which server of a cluster it is of.
@@ -110,13 +141,18 @@ func parseInfo(text string) map[string]string {
 // format enters the version of the keys' format, or compares it.
 func (s *Store) format(ctx context.Context) error {
 	key := s.o.Prefix + "version"
-	have := version
+	have := ""
 	err := s.do(ctx, func(c redis.Cmdable) error {
+		var err error
+		if have, err = c.Get(ctx, key).Result(); !errors.Is(err, redis.Nil) {
+			return err // it is not written where it stands: a full server takes nothing, and has to be emptied
+		}
 		ok, err := c.SetNX(ctx, key, version, 0).Result()
-		if err != nil || ok {
+		if ok || err != nil {
+			have = version
 			return err
 		}
-		have, err = c.Get(ctx, key).Result()
+		have, err = c.Get(ctx, key).Result() // of one that was quicker
 		return err
 	})
 	if err == nil && have != version {

@@ -41,7 +41,7 @@ var hints = map[string]string{
 	"ERR DB index":                                   "the server has no database of that number; correct the URL",
 	"ERR unknown command":                            "the server is no Redis of version 7.0 or later, or someone has renamed a command; correct the URL, or the server",
 	"ERR unknown command 'sentinel'":                 "the server is no sentinel; name the sentinels, or it alone as redis://",
-	"ERR unknown command 'set'":                      "the server is a sentinel; name it as redis-sentinel://host:26379/<name of the master>",
+	"ERR unknown command 'get'":                      "the server is a sentinel; name it as redis-sentinel://host:26379/<name of the master>",
 	"ERR unknown command 'cluster'":                  "the server is a sentinel, or one that hides whether it is of a cluster; name it as redis-sentinel:// or redis://",
 	"ERR This instance has cluster support disabled": "the server is not one of a cluster; name it as redis://",
 }

@@ -310,6 +310,17 @@ func TestFull(t *testing.T) {
 	_, err = s.Send(ctx, send)
 	full("Send", err)
 
+	other, err := Open(ctx, Options{URL: own.url, Prefix: "other:"})
+	full("Open of a place where nothing is", err)
+	if err == nil {
+		must("Close", other.Close())
+	}
+	other, err = Open(ctx, Options{URL: own.url}) // or nobody could empty it whose processes have ended
+	must("Open without room", err)
+	if err == nil {
+		must("Close", other.Close())
+	}
+
 	must("Configure of a queue that is there without room", s.Configure(ctx, q, store.Settings{Revision: 2}))
 	send.Revision, claim.Revision = 2, 2
 	last, err := s.Claim(ctx, claim) // or the queue could not be emptied

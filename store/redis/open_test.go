@@ -62,6 +62,38 @@ func TestOpenChecksTheServer(t *testing.T) {
 	}
 }
 
+// The rights that docs/operating.md gives to a user are enough, and it is noticed if those are missing that scripts need only
+// in the end.
+func TestOpenChecksTheRights(t *testing.T) {
+	t.Parallel()
+	s := ownServer(t)
+	user := func(name string, rights ...any) Options {
+		t.Helper()
+		args := append([]any{"acl", "setuser", name, "on", ">secret", "~dabba:*"}, rights...)
+		if err := s.client.Do(t.Context(), args...).Err(); err != nil {
+			t.Fatal(err)
+		}
+		return Options{URL: strings.Replace(s.url, "redis://", "redis://"+name+":secret@", 1)}
+	}
+	for name, rights := range map[string][]any{
+		"elsewhere": {"&other:*", "+@all"},
+		"mute":      {"&dabba:*", "+@all", "-spublish"},
+		"deaf":      {"&dabba:*", "+@all", "-ssubscribe"},
+	} {
+		_, err := Open(t.Context(), user(name, rights...))
+		if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "ACL") {
+			t.Errorf("Open by a user with the rights %q = %v, want an error that says so", rights, err)
+		}
+	}
+	own := open(t, user("enough", "&dabba:*", "+@all", "-@dangerous", "+info", "+config|get"))
+	if err := own.Configure(t.Context(), 1, store.Settings{Revision: 1}); err != nil {
+		t.Error(err)
+	}
+	if _, err := own.Send(t.Context(), store.SendParams{Queue: 1, Revision: 1, Entries: []store.Entry{{Payload: []byte("m")}}}); err != nil {
+		t.Errorf("Send with the rights that are documented = %v, want nil", err)
+	}
+}
+
 func TestOpenChecksTheFormat(t *testing.T) {
 	t.Parallel()
 	url := serverURL(t)
