@@ -160,8 +160,13 @@ func tellFailovers(o *redis.Options, log *slog.Logger, m *metrics.Metrics) {
 	m.CanFailOver()
 	o.Failover = func(f redis.Failover) {
 		m.FailedOver(f.At)
-		log.Error("Redis failed over or was started again: what was acknowledged just before may be lost, which is being counted. "+
-			"The server goes on and nothing has to be repaired; look at why Redis did it",
+		said := "Redis failed over or was started again: what was acknowledged just before may be lost, which is being counted. " +
+			"The server goes on and nothing has to be repaired; look at why Redis did it"
+		if f.Emptied {
+			said = "Redis was emptied while it ran (FLUSHALL, or the like), or a part of it: what is lost is being counted. The server goes on; " +
+				"queues and topics that are not found have to be made again. Take FLUSHALL and FLUSHDB from everybody with an ACL"
+		}
+		log.Error(said, //nolint:sloglint // a sentence for people
 			slog.String("server", f.Server),
 			slog.String("from", f.From),
 			slog.String("to", f.To),

@@ -72,13 +72,14 @@ func TestFailoversAreToldAndCounted(t *testing.T) {
 	var o redis.Options
 	tellFailovers(&o, slog.New(slog.NewTextHandler(&said, nil)), m)
 	at := time.Unix(100, 0)
+	o.Failover(redis.Failover{Server: "a:1", From: "x", To: "x", Emptied: true, Tags: 257})
 	o.Failover(redis.Failover{Server: "a:1", From: "x", To: "y", At: at, Tags: 257})
 	o.Lost(redis.Loss{Server: "a:1"})
 	o.Lost(redis.Loss{Server: "a:1", Sends: 1, Receives: 2, Settles: 3, Appends: 4, Catalog: 5, Others: 6})
 	o.Lost(redis.Loss{Server: "a:1", Partial: true})
 	got, can := m.Failovers()
 	want := metrics.Failovers{
-		Count: 1, LastAt: at, Partial: true,
+		Count: 2, LastAt: at, Partial: true,
 		Lost: metrics.Lost{Sends: 1, Receives: 2, Settles: 3, Appends: 4, Catalog: 5, Others: 6},
 	}
 	if !can || got != want {
@@ -86,6 +87,7 @@ func TestFailoversAreToldAndCounted(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(said.String()), "\n")
 	for i, want := range [][]string{
+		{"level=ERROR", "was emptied", "made again", "tags=257"},
 		{"level=ERROR", "failed over", "nothing has to be repaired", "tags=257"},
 		{"level=INFO", "has lost nothing"},
 		{"level=ERROR", "has lost acknowledged changes", "send=1", "other=6"},

@@ -71,7 +71,7 @@ func (m *Metrics) Failovers() (Failovers, bool) {
 
 var (
 	failoversTotal = prometheus.NewDesc("dabba_store_failovers_total",
-		"Times that another process, or one that was started again, took a store server's place, as noticed here.", nil, nil)
+		"Times that another process, or one that was started again, took a store server's place, or one was emptied, as noticed here.", nil, nil)
 	lostTotal = prometheus.NewDesc("dabba_store_lost_total",
 		"Acknowledged changes that failovers of the store have lost, by kind; other: of which another process was told.", []string{"kind"}, nil)
 )

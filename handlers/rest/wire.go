@@ -241,7 +241,7 @@ type Info struct {
 
 // Failovers are the times that another process took a store server's place, and what was lost by that.
 type Failovers struct {
-	// How often another process, or one that was started again, took the place of a server of the store.
+	// How often another process, or one that was started again, took the place of a server of the store, or one was emptied while it ran.
 	Count int `json:"count" validate:"required" example:"1"`
 	// The last one; absent when there was none.
 	LastAt Time `json:"last_at,omitzero" swaggertype:"string" format:"date-time"`

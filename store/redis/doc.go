@@ -9,7 +9,7 @@
 // in doubles. Numbers that may be larger (generations) are decimal text. Within sorted sets a sequence is a member of
 // 16 decimal digits, so that members of one score are ordered by sequence.
 //
-//	version           string: the version of this layout, 1. Whoever opens another one refuses with ErrVersion.
+//	{kv}version       string: the version of this layout, 1. Whoever opens another one refuses with ErrVersion.
 //	{q}all, {l}all    sorted sets, all scores 0: the generations of all queues and of all logs, 20 decimal digits each. A
 //	                  generation is noted before it is made and struck off after it was dropped, so there may be
 //	                  some that are not there.
@@ -25,7 +25,8 @@
 //	{<tag>}q<generation>:<letter>   a queue
 //	{<tag>}l<generation>:<name>     a log
 //	{<tag>}news                     channel of announcements
-//	{<tag>}fence, {kv}fence         hash: run and past, of the process that served the tag last, and bump, see Failover
+//	{<tag>}fence, {kv}fence         hash: run and past, of the process that served the tag last, bump, and made: when the record
+//	                                was, in microseconds; see Failover
 //
 //	{<tag>}q<generation>.<i>:<letter>   shard i of a queue, from 1 on: see the section on shards
 //
@@ -198,8 +199,14 @@
 //     when all before them is removed, but for the last one. In an aligned stretch of 2^18 offsets there are never
 //     records of two time lines, so what is known of blocks of records holds.
 //   - What is made while the tag has a bump may be what was lost and is made again. A queue then begins as if it had moved
-//     on. A log does so if its generation was enrolled before; else it is new and begins at 0.
+//     on. A log does so if its generation was enrolled before, or the process has known it; else it is new and begins at 0.
 //   - What looks only does not move on. Until something is appended, the offsets of lost records are beyond the end.
+//   - A server that is emptied while it runs is the same process, but its records are gone, or others, which whoever started
+//     since has made. A store that finds another record than the one it knows makes the bump of all tags of that server rise,
+//     unless another store was faster (forgotten.go). It looks at one record every second, at that of each tag in turn, and
+//     each script that makes what may have been there before (a queue, a log, a value) is told which record is known, and
+//     refuses if it is not there: so nothing is given out twice in that second. What goes on with something that is there
+//     needs no look: it was not lost.
 //
 // The rest needs no such care, since it never leaves the server, or since it is lost together with what it speaks of:
 //

@@ -7,12 +7,14 @@ import (
 )
 
 // Failover says that a process took the place of another one, or was started again: what was acknowledged shortly before
-// may be lost.
+// may be lost. Or the same one has lost what it kept.
 type Failover struct {
 	// Server is the address of the server, or what sentinels call it.
 	Server string
 	// From and To tell the two processes apart.
 	From, To string
+	// Emptied says that it is one and the same, whose records were gone: somebody has emptied it while it ran, or a part of it.
+	Emptied bool
 	// At is when that was noticed first, by any node and by the clock of the server.
 	At time.Time
 	// Tags is how many of the 257 parts of the keys it concerns.

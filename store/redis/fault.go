@@ -31,6 +31,7 @@ var hints = map[string]string{
 	"MOVED":       "the server is one of a cluster that has these keys elsewhere; name it as redis-cluster://, or if that is so, repeat later",
 	"ASK":         "the cluster is moving these keys; repeat later",
 	"READONLY":    "the server is a replica; name the master",
+	"FORGOTTEN":   "the server was emptied while it ran; repeat later",
 	"NOREPLICAS":  "too few replicas follow the server; look after them or lower min-replicas-to-write",
 	"MISCONF":     "the server cannot write to its disk; look at its log",
 	"NOAUTH":      "the server wants a password; put it in the URL",

@@ -16,6 +16,7 @@ import (
 // A Redis that starts again, or takes the place of another one, may have lost what was acknowledged. Whoever notices first
 // enters a bump, a time that rises, once for each tag whose keys that server has; all calls carry it, and the first
 // one that reaches a queue, log or the key-value part moves on what it gives out (see the package's section on failover).
+// A server that is emptied while it runs has lost its records, too, so that is noticed as if another process had come.
 const (
 	// kvTag stands beside the tags of generations for the key-value part.
 	kvTag   = tags
@@ -81,14 +82,14 @@ func (v *server) fence(ctx context.Context, c redis.Cmdable, here identity) erro
 		return err
 	}
 	// If this process knows of another one before, then somebody must have entered this one since.
-	more := int64(0)
-	if v.identity.Load() != nil {
+	more, have := int64(0), v.identity.Load()
+	if have != nil && !have.same(here) {
 		more = 1
 	}
 	cmds, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for tag := range allTags {
 			least := v.store.bumps[tag].Load() + more
-			p.EvalSha(ctx, fenceScript.sum, []string{v.store.fenceKey(tag)}, here.run, here.past, least, "")
+			p.EvalSha(ctx, fenceScript.sum, []string{v.store.fenceKey(tag)}, here.run, here.past, least, "", v.store.records[tag].Load())
 		}
 		return nil
 	})
@@ -107,6 +108,7 @@ func (v *server) fence(ctx context.Context, c redis.Cmdable, here identity) erro
 			}
 			continue
 		}
+		v.store.records[tag].Store(told.made)
 		was := v.bumps[tag].Swap(told.bump)
 		newer := v.store.newest(tag, told.bump)
 		if newer || told.bumped {
@@ -118,10 +120,13 @@ func (v *server) fence(ctx context.Context, c redis.Cmdable, here identity) erro
 		}
 	}
 	if f.Tags > 0 {
-		if have := v.identity.Load(); have != nil {
+		if have != nil {
 			f.From = have.String()
 		}
-		if f.From == f.To {
+		switch {
+		case have != nil && more == 0:
+			f.To, f.Emptied = f.To+", whose records were gone", true
+		case f.From == f.To:
 			f.From = "" // others have entered it
 		}
 		v.store.failedOver(f, behind)
@@ -134,6 +139,7 @@ type told struct {
 	bump   int64
 	bumped bool // by this call
 	before string
+	made   int64
 }
 
 func toldOf(cmd redis.Cmder) (told, error) {
@@ -143,7 +149,7 @@ func toldOf(cmd redis.Cmder) (told, error) {
 	}
 	r := newReply(fenceScript, list)
 	t := told{bump: r.int(), bumped: r.int() == 1}
-	t.before = identity{r.text(), r.text()}.String()
+	t.before, t.made = identity{r.text(), r.text()}.String(), r.int()
 	return t, r.done()
 }
 
@@ -176,19 +182,16 @@ func (v *server) know(ctx context.Context, tag int) error {
 			return nil
 		}
 	}
-	got, err := v.client.Eval(ctx, fenceScript.text, []string{v.store.fenceKey(tag)}, here.run, here.past, 0, "moved").Slice()
+	told, err := toldOf(v.client.Eval(ctx, fenceScript.text, []string{v.store.fenceKey(tag)},
+		here.run, here.past, v.store.bumps[tag].Load(), "moved", v.store.records[tag].Load()))
 	if err != nil {
 		return err
 	}
-	r := newReply(fenceScript, got)
-	bump := r.int()
-	if err := r.done(); err != nil {
-		return err
+	v.store.records[tag].Store(told.made)
+	if v.store.newest(tag, told.bump) { // since its keys were on the server that they came from
+		v.store.failedOver(Failover{Server: v.name, To: here.String(), At: time.UnixMilli(told.bump).UTC(), Tags: 1}, []int{tag})
 	}
-	if v.store.newest(tag, bump) { // since its keys were on the server that they came from
-		v.store.failedOver(Failover{Server: v.name, To: here.String(), At: time.UnixMilli(bump).UTC(), Tags: 1}, []int{tag})
-	}
-	v.bumps[tag].CompareAndSwap(unknownBump, bump)
+	v.bumps[tag].CompareAndSwap(unknownBump, told.bump)
 	return nil
 }
 
@@ -212,6 +215,8 @@ type moment struct {
 	seen *atomic.Int64
 	tag  int
 	to   *server
+	// makes has it say which record is known, too.
+	makes bool
 	// bump is what was written last.
 	bump atomic.Int64
 }
@@ -223,6 +228,12 @@ func (m *moment) MarshalBinary() ([]byte, error) {
 		bump = max(m.to.bumps[m.tag].Load(), 0)
 	}
 	m.bump.Store(bump)
-	b := strconv.AppendInt(make([]byte, 0, 32), m.seen.Load(), 10)
-	return strconv.AppendInt(append(b, ' '), bump, 10), nil
+	b := strconv.AppendInt(make([]byte, 0, 48), m.seen.Load(), 10)
+	b = strconv.AppendInt(append(b, ' '), bump, 10)
+	if m.makes && m.tag != noTag {
+		if record := m.to.store.records[m.tag].Load(); record > 0 {
+			b = strconv.AppendInt(append(b, ' '), record, 10)
+		}
+	}
+	return b, nil
 }

@@ -18,10 +18,11 @@ var (
 // listPage bounds how many pairs one script reads.
 const listPage = 200
 
-// kvKeys are the hash of values, that of revisions, the sorted set of keys, the last revision given out and the time lines.
+// kvKeys are the hash of values, that of revisions, the sorted set of keys, the last revision given out, the time lines and the
+// record of who serves them.
 func (s *Store) kvKeys(n int) []string {
 	base := s.o.Prefix + "{kv}"
-	return []string{base + "v", base + "n", base + "k", base + "r", base + "c"}[:n]
+	return []string{base + "v", base + "n", base + "k", base + "r", base + "c", s.fenceKey(kvTag)}[:n]
 }
 
 // Get implements [store.KV].
@@ -43,7 +44,7 @@ func (s *Store) Put(ctx context.Context, key string, value []byte, prev store.Re
 	if prev != 0 && prev != store.AnyRevision {
 		sc = kvReplace
 	}
-	r, now, err := s.timed(ctx, sc, s.kvKeys(5), key, value, expected(prev))
+	r, now, err := s.timed(ctx, sc, s.kvKeys(6), key, value, expected(prev))
 	if err != nil {
 		return 0, fmt.Errorf("put %q at revision %s: %w", key, expected(prev), err)
 	}
@@ -54,7 +55,7 @@ func (s *Store) Put(ctx context.Context, key string, value []byte, prev store.Re
 
 // Delete implements [store.KV].
 func (s *Store) Delete(ctx context.Context, key string, prev store.Revision) error {
-	r, now, err := s.timed(ctx, kvDelete, s.kvKeys(5), key, expected(prev))
+	r, now, err := s.timed(ctx, kvDelete, s.kvKeys(6), key, expected(prev))
 	if err != nil {
 		return fmt.Errorf("delete %q at revision %s: %w", key, expected(prev), err)
 	}

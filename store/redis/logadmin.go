@@ -18,18 +18,21 @@ var (
 
 // ConfigureLog implements [store.LogAdmin].
 func (s *Store) ConfigureLog(ctx context.Context, id store.LogID, c store.LogSettings) error {
-	known, err := s.noted(ctx, 'l', uint64(id))
-	if err == nil && !known {
+	enrolled, err := s.noted(ctx, 'l', uint64(id))
+	if err == nil && !enrolled {
 		err = s.enroll(ctx, 'l', uint64(id))
 	}
+	_, known := s.madeLogs.Load(id) // if that it was enrolled is lost, too
+	known = known || enrolled
 	if err == nil {
-		_, _, err = s.timed(ctx, logConfigure, s.logKeys(id, []string{"c"}),
+		_, _, err = s.timed(ctx, logConfigure, append(s.logKeys(id, []string{"c"}), s.fenceKey(int(id%tags))),
 			decimal(c.Revision), max(c.Partitions, 1), millis(c.RetentionAge), c.RetentionBytes, flag(known))
 		err = s.unlessDropped(ctx, 'l', uint64(id), err)
 	}
 	if err != nil {
 		return fmt.Errorf("configure log %d: %w", id, err)
 	}
+	s.madeLogs.Store(id, nil)
 	return nil
 }
 
@@ -51,6 +54,7 @@ func (s *Store) noted(ctx context.Context, kind byte, id uint64) (bool, error) {
 func (s *Store) DropLog(ctx context.Context, id store.LogID) error {
 	err := s.dropLog(ctx, id)
 	if err == nil {
+		s.madeLogs.Delete(id)
 		err = s.strike(ctx, 'l', uint64(id))
 	}
 	if err != nil {

@@ -26,6 +26,8 @@ type queueCall struct {
 	id       store.QueueID
 	revision string
 	acks     store.Acks
+	// record says that the record of the tag is among the keys.
+	record bool
 }
 
 // Statuses in the reply of a queue's script, after the time.
@@ -45,6 +47,9 @@ var queueWork = newRepeatable("queue_work")
 // What it returns begins after the status.
 func (s part) queue(ctx context.Context, sc *script, c queueCall, args ...any) (*reply, int64, error) {
 	keys, name := s.keysOf(c.id), s.name(c.id)
+	if c.record {
+		keys = append(keys, s.fenceKey(s.tagOf(keys[0])))
+	}
 	args = append([]any{name, c.revision}, args...)
 	for {
 		r, now, err := s.timedAcked(ctx, sc, keys, c.acks, args...)

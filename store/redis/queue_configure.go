@@ -24,7 +24,7 @@ func (s part) configureFirst(ctx context.Context, id store.QueueID, settings sto
 
 func (s part) configure(ctx context.Context, id store.QueueID, settings store.Settings, create bool) error {
 	args := append([]any{decimal(settings.Revision), flag(create)}, settingArgs(settings)...)
-	r, now, err := s.queue(ctx, queueConfigure, queueCall{id: id}, args...)
+	r, now, err := s.queue(ctx, queueConfigure, queueCall{id: id, record: true}, args...)
 	if err == nil {
 		s.told(id, r, now, nothingMuch, 0)
 	}

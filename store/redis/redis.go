@@ -41,7 +41,8 @@ type Options struct {
 	// Warning, if set, is called with a sentence for a person: a server that keeps less than it could. It may not block.
 	Warning func(string)
 	// Failover, if set, is called when another process, or one that was started again, has taken a server's place: what was
-	// acknowledged just before may be lost. Lost is called when it was counted what is lost of it. Neither may block.
+	// acknowledged just before may be lost. So it is when a server was emptied while it ran. Lost is called when it was counted
+	// what is lost of it. Neither may block.
 	Failover func(Failover)
 	Lost     func(Loss)
 }
@@ -57,8 +58,12 @@ type Store struct {
 	// seen is the latest queue time that was answered, in milliseconds.
 	seen atomic.Int64
 	// bumps are the newest of each tag, see fence.go.
-	bumps  [allTags]atomic.Int64
-	shards shardMemory
+	bumps [allTags]atomic.Int64
+	// records are what tells the record of each tag from all others, 0 before one was read.
+	records [allTags]atomic.Int64
+	shards  shardMemory
+	// madeLogs are those that this process has configured.
+	madeLogs sync.Map // store.LogID -> nil
 	watcher
 	mergers
 

@@ -31,8 +31,8 @@ const includeMark = "-- include: "
 type script struct {
 	name, text, sum string
 	// looks says that it writes nothing, reads that it changes nothing that time has not made due, repeats that it does no
-	// harm to run it twice.
-	looks, reads, repeats bool
+	// harm to run it twice, makes that it may make something that was there before.
+	looks, reads, repeats, makes bool
 }
 
 // newScript puts a script together. It panics if it cannot, since scripts are part of the program.
@@ -45,7 +45,7 @@ func newScript(name string) *script {
 	text := head + "\n" + expand(body, seen)
 	text += strings.Repeat(closing, len(seen))
 	looks := strings.Contains(head, "no-writes")
-	return &script{name: name, text: text, sum: redis.NewScript(text).Hash(), looks: looks, reads: looks}
+	return &script{name: name, text: text, sum: redis.NewScript(text).Hash(), looks: looks, reads: looks, makes: seen["record"]}
 }
 
 // newRepeatable is a script that changes nothing more when it is run again.
@@ -161,6 +161,11 @@ func (s *Store) run(ctx context.Context, sc *script, keys []string, acks store.A
 			}
 		case (errors.Is(err, errAnother) || errors.Is(err, net.ErrClosed)) && (c == nil || !c.written.Load()):
 			continue // over a new connection
+		case isForgotten(err):
+			if err := v.remember(ctx, s.tagOf(keys[0])); err != nil {
+				return nil, err
+			}
+			continue
 		case redis.HasErrorPrefix(err, "TRYAGAIN"):
 		default:
 			if unserved(err) {
@@ -221,7 +226,7 @@ func (s *Store) timedAcked(ctx context.Context, sc *script, keys []string, acks 
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err
 	}
-	m := &moment{seen: &s.seen, tag: s.tagOf(keys[0])}
+	m := &moment{seen: &s.seen, tag: s.tagOf(keys[0]), makes: sc.makes}
 	r, err := s.made(ctx, sc, keys, acks, append([]any{s.instant(), m}, args...))
 	if err != nil {
 		return nil, 0, err

@@ -100,7 +100,7 @@ func (v *server) attend() {
 func (v *server) watch(ctx context.Context, client *redis.Client) {
 	tick := time.NewTicker(v.pulse.silence / pulseParts)
 	defer tick.Stop()
-	looked := v.pulse.now()
+	looked, tag := v.pulse.now(), 0
 	for {
 		select {
 		case <-ctx.Done():
@@ -114,15 +114,30 @@ func (v *server) watch(ctx context.Context, client *redis.Client) {
 		if !v.pulse.silent.Load() && v.pulse.quiet() < v.pulse.silence/2 && now.Sub(looked) < lookEvery {
 			continue // others have heard of it
 		}
-		looked = now
+		looked, tag = now, v.nextRecord(tag)
+		holds := true
 		v.pulse.ask(ctx, func(ctx context.Context) error {
 			text, err := client.Info(ctx).Result()
 			if err == nil {
 				v.look(parseInfo(text))
+				holds, err = v.recordHolds(ctx, client, tag)
 			}
 			return err
 		})
+		if !holds {
+			_ = v.remember(ctx, tag) // if it fails, the next look or call does it again
+		}
 	}
+}
+
+// nextRecord is the next tag after one whose record is on the server, as far as is known.
+func (v *server) nextRecord(tag int) int {
+	for range allTags {
+		if tag = (tag + 1) % allTags; v.bumps[tag].Load() != unknownBump {
+			break
+		}
+	}
+	return tag
 }
 
 // look notes what the server said of itself on a connection of which nothing else depends.

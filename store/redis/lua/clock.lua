@@ -1,10 +1,11 @@
 -- Chunk: time, in whole milliseconds, and time lines. ARGV[1] is an instant, or with a sign an offset to this server's
 -- clock. ARGV[2] is the latest time that the caller has seen, and after a space the caller's bump: when this server was
 -- found to be another one than before, or to go by another history; 0, or nothing, if it never was. See doc.go on failovers.
+-- What may stand behind it is for the chunk record.
 
 local seen, bump
 do
-  local first, second = string.match(ARGV[2], '^(%d+) ?(%d*)$')
+  local first, second = string.match(ARGV[2], '^(%d+) ?(%d*)')
   seen, bump = tonumber(first), tonumber(second) or 0
 end
 

@@ -1,11 +1,15 @@
 -- Chunk: how a change of the key-value part begins.
--- KEYS: hash of values, hash of revisions, sorted set of keys, last revision, time lines. ARGV: time (2), key and what else the
--- change needs.
--- include: clock
+-- KEYS: hash of values, hash of revisions, sorted set of keys, last revision, time lines, record of the tag. ARGV: time (2), key
+-- and what else the change needs.
+-- include: record
 
 -- unexpected is the refusal of a change that is made on a condition: prev is the revision that the key must have, 0 if it
--- must not exist, or 'any'.
+-- must not exist, or 'any'. One whose caller knows of another record is refused before that.
 local function unexpected(key, prev)
+  local err = forgotten(KEYS[6])
+  if err then
+    return err
+  end
   if prev == 'any' then
     return nil
   end

@@ -1,11 +1,12 @@
 #!lua flags=allow-oom
 -- Creates a queue or replaces its settings, unless the revision is not above the present one.
--- KEYS: those of the queue. ARGV: as for every queue, with an empty revision, then
+-- KEYS: those of the queue, and the record of the tag. ARGV: as for every queue, with an empty revision, then
 --   5    the new revision
 --   6    1 to create the queue if there is none
 --   7…   names and values of the settings that are not 0
 -- Returns {now, 1, commit}.
 -- include: queue_relay
+-- include: record
 
 -- Revisions may be larger than what Lua counts exactly.
 local function above(a, b) return #a > #b or #a == #b and a > b end
@@ -62,6 +63,10 @@ local function replace(was)
 end
 
 if ARGV[6] == '1' and redis.call('EXISTS', key.counters) == 0 then
+  local refused = forgotten(KEYS[27])
+  if refused then
+    return refused
+  end
   create()
 else
   local early = begin() -- what ended before now ended under the old settings
