@@ -115,8 +115,12 @@ func (e *Engine) runNodes(ctx context.Context) {
 // beat is one sign of life, and one look at the others and, now and then, at the catalog.
 func (e *Engine) beat(ctx context.Context) error {
 	n := &e.nodes
-	if err := e.showNode(ctx); err != nil {
-		return fmt.Errorf("tell the other nodes of this one: %w", err)
+	hidden := e.showNode(ctx)
+	if hidden != nil {
+		hidden = fmt.Errorf("tell the other nodes of this one: %w", hidden)
+	}
+	if hidden != nil && !errors.Is(hidden, store.ErrFull) {
+		return hidden // a full store cannot be told, and needs all the more that what is due in it goes
 	}
 	if n.doubted {
 		if err := e.loadSecret(ctx); err != nil {
@@ -132,20 +136,21 @@ func (e *Engine) beat(ctx context.Context) error {
 		return err
 	}
 	if !n.doubted && len(lost) == 0 && now-n.refreshed < refreshEvery {
-		return nil
+		return hidden
 	}
-	if err := errors.Join(e.refresh(ctx), e.refreshTopics(ctx)); err != nil {
+	err = errors.Join(e.refresh(ctx), e.refreshTopics(ctx))
+	if len(lost) > 0 {
+		e.takeOver(lost) // also when some of what they have changed cannot be learnt yet
+	}
+	if err != nil {
 		return fmt.Errorf("look for changes of other nodes: %w", err)
 	}
 	n.refreshed, n.doubted = now, false
-	if len(lost) > 0 {
-		e.takeOver(lost)
-	}
 	if now-n.orphans.looked >= orphanAge {
 		n.orphans.looked = now
-		return e.dropOrphans(ctx, now)
+		return errors.Join(hidden, e.dropOrphans(ctx, now))
 	}
-	return nil
+	return hidden
 }
 
 // showNode writes this node's pair. If the one that it has written before is not there, the store has lost it, with the last

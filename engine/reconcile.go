@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/dabba-mq/dabba/store"
@@ -11,9 +12,12 @@ import (
 // generations are listed first: each was in the catalog before it was in the store, so one that is not there by now
 // was deleted. What is shared with other engines is left to [Engine.dropOrphans].
 func (e *Engine) reconcile(ctx context.Context) error {
-	orphans, err := e.generations(ctx)
-	if err != nil {
-		return err
+	var orphans map[store.QueueID]struct{}
+	var err error
+	if !e.shared() {
+		if orphans, err = e.generations(ctx); err != nil {
+			return err
+		}
 	}
 	err = e.eachPair(ctx, catalogPrefix, pageSize, func(p store.Pair) error {
 		ref, err := refOfKey(p.Key)
@@ -25,14 +29,16 @@ func (e *Engine) reconcile(ctx context.Context) error {
 			return err
 		}
 		delete(orphans, r.id)
-		_, _, err = e.arrange(ctx, e.install(ref, r))
+		q := e.install(ref, r)
+		_, _, err = e.arrange(ctx, q)
+		if e.isPutOff(err) {
+			e.janitor.add(q)
+			return nil
+		}
 		return unlessFull(unlessGone(err)) // another node has deleted it since
 	})
 	if err != nil {
 		return err
-	}
-	if e.shared() {
-		return nil
 	}
 	for id := range orphans {
 		if err := e.store.Drop(ctx, id); err != nil {
@@ -40,6 +46,13 @@ func (e *Engine) reconcile(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// isPutOff says of an error with one queue or topic that a node may start all the same: the part of a shared store that has it is away.
+// It is likely that another node has told the store what this one could not; if not, the first call that the store then
+// refuses makes up for it.
+func (e *Engine) isPutOff(err error) bool {
+	return e.shared() && (errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown))
 }
 
 // unlessFull is err, unless it says that there is no room for a queue or topic that is half made. The next call on it makes

@@ -10,9 +10,12 @@ import (
 
 // reconcileTopics does for topics what reconcile does for queues: the store's generations are listed before the catalog.
 func (e *Engine) reconcileTopics(ctx context.Context) error {
-	orphans, err := e.logs(ctx)
-	if err != nil {
-		return err
+	var orphans map[store.LogID]struct{}
+	var err error
+	if !e.shared() {
+		if orphans, err = e.logs(ctx); err != nil {
+			return err
+		}
 	}
 	err = e.eachPair(ctx, topicPrefix, pageSize, func(p store.Pair) error {
 		ref, err := topicOfKey(p.Key)
@@ -24,14 +27,16 @@ func (e *Engine) reconcileTopics(ctx context.Context) error {
 			return err
 		}
 		delete(orphans, r.id)
-		_, _, err = e.arrangeTopic(ctx, e.installTopic(ref, r))
+		t := e.installTopic(ref, r)
+		_, _, err = e.arrangeTopic(ctx, t)
+		if e.isPutOff(err) {
+			e.topics.due.add(t)
+			return nil
+		}
 		return unlessFull(unlessGone(err)) // another node has deleted it since
 	})
 	if err != nil {
 		return err
-	}
-	if e.shared() {
-		return e.reconcileOffsets(ctx)
 	}
 	for id := range orphans {
 		if err := e.store.DropLog(ctx, id); err != nil {
@@ -59,6 +64,9 @@ func (e *Engine) reconcileOffsets(ctx context.Context) error {
 		return err
 	}
 	there, err := e.logs(ctx)
+	if e.isPutOff(err) {
+		return nil // whoever starts next may know better
+	}
 	if err != nil {
 		return err
 	}

@@ -70,6 +70,7 @@ func TestScrapeOfAClusterInPart(t *testing.T) {
 		if s != first {
 			s.Freeze(t)
 			partly("a master is frozen", 0)
+			startsInPart(t, fleet.URL, queues)
 			s.Thaw(t)
 			break
 		}
@@ -81,4 +82,26 @@ func TestScrapeOfAClusterInPart(t *testing.T) {
 	eventually(t, "the catalog to be there again", func() bool { return c.scrape() == scraped{queues, 0, 0} })
 	first.Kill()
 	partly("the catalog's master is gone", 1)
+}
+
+// startsInPart starts a node while a master of the cluster does not answer, which serves the other queues.
+func startsInPart(t *testing.T, url string, queues int) {
+	t.Helper()
+	begun := time.Now()
+	c := start(t, filepath.Join(t.TempDir(), "unused"), "--store", url, "--log-level", "error").client()
+	took := time.Since(begun)
+	served, refused := 0, 0
+	for i := range queues {
+		a := c.post(fmt.Sprintf("/v1/queues/q%d/messages", i), `{"body":"m"}`)
+		switch a.status {
+		case http.StatusOK:
+			served++
+		case http.StatusServiceUnavailable:
+			refused++
+		}
+	}
+	t.Logf("a node started after %v, took messages for %d queues and refused those for %d", took.Round(time.Millisecond), served, refused)
+	if served == 0 || refused == 0 || served+refused != queues {
+		t.Errorf("a node that started in part took messages for %d queues and refused those for %d, want a part of %d", served, refused, queues)
+	}
 }

@@ -45,11 +45,7 @@ func (c *cramped) ConfigureLog(ctx context.Context, l store.LogID, s store.LogSe
 // nodesStartWithoutRoom loses the only node of a full store, in which a queue and a topic are half made, and starts another
 // one: without it nothing would ever make room.
 func nodesStartWithoutRoom(c *cluster) {
-	room, open := new(room), c.open
-	c.open = func() (store.Store, func()) {
-		s, release := open()
-		return &cramped{s, room}, release
-	}
+	room := c.cramp()
 	a := c.node()
 	a.put(ref)
 	a.send(ref, "m")
@@ -73,4 +69,25 @@ func nodesStartWithoutRoom(c *cluster) {
 	if _, err := b.engine.Produce(b.Context(), half, engine.ProduceRequest{Records: []engine.Record{{}}}); err != nil {
 		c.Errorf("produce to a topic that was half made, when there is room: %v", err)
 	}
+}
+
+// aNodeWithoutRoomTakesOver starts one that a full store cannot be told of, and then loses the other, which alone knows when its last
+// message expires.
+func aNodeWithoutRoomTakesOver(c *cluster) {
+	room := c.cramp()
+	a := c.node()
+	a.put(ref, func(c *engine.QueueConfig) { c.Retention = time.Minute })
+	room.noPutting.Store(true)
+	b := c.node()
+	a.send(ref, "m")
+	a.lose()
+	b.advance(2 * time.Minute)
+	b.wantCounts(ref, engine.Counts{})
+}
+
+// cramp has the nodes that start from now on share a store that may have no room.
+func (c *cluster) cramp() *room {
+	room := new(room)
+	c.through = func(s store.Store) store.Store { return &cramped{s, room} }
+	return room
 }

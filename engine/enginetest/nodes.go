@@ -57,6 +57,8 @@ var nodeTests = map[string]func(*cluster){
 	"SchedulesFireOnceWhoeverSends":          schedulesFireOnceWhoeverSends,
 	"LostAnnouncementsAreMadeUpFor":          lostAnnouncementsAreMadeUpFor,
 	"OffsetsOfANewTopicSurviveAStart":        offsetsOfANewTopicSurviveAStart,
+	"ANodeWithoutRoomTakesOver":              aNodeWithoutRoomTakesOver,
+	"ANodeStartsWhileAPartIsAway":            aNodeStartsWhileAPartIsAway,
 	"AStoreThatWasEmptiedWorksOn":            aStoreThatWasEmptiedWorksOn,
 }
 
@@ -65,6 +67,8 @@ type cluster struct {
 	*testing.T
 	open OpenStore
 	used int
+	// through, if set, is between the store and the nodes that start from now on.
+	through func(store.Store) store.Store
 }
 
 // node starts an engine with a store of its own on the common data.
@@ -72,6 +76,9 @@ func (c *cluster) node() *node {
 	c.Helper()
 	s, release := c.open()
 	c.used++
+	if c.through != nil {
+		s = c.through(s)
+	}
 	cable := &cable{Store: s}
 	n := &node{bundle: &bundle{T: c.T, store: &meddler{Store: cable}, release: release}, cable: cable}
 	e, err := engine.Open(c.Context(), n.store, engine.Options{

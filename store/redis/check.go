@@ -13,7 +13,8 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-// check says whether the servers can be relied on, and enters or compares the version of the format.
+// check says whether the servers can be relied on, and enters or compares the version of the format. Of a cluster it is enough
+// that the server with the catalog and the version answers: nodes start also while another one is away.
 func (s *Store) check(ctx context.Context) error {
 	all, err := s.topology.masters(ctx)
 	if err != nil {
@@ -21,9 +22,15 @@ func (s *Store) check(ctx context.Context) error {
 	}
 	for _, v := range all {
 		v.attend()
-		if err := v.client.Ping(ctx).Err(); err != nil { // its connection meets the server
-			return s.ofServer(v, fault(err, false))
+		err := v.client.Ping(ctx).Err() // its connection meets the server
+		if err == nil {
+			continue
 		}
+		err = s.ofServer(v, fault(err, false))
+		if s.endpoint.kind != cluster || !errors.Is(err, store.ErrUnavailable) {
+			return err
+		}
+		s.o.Warning(fmt.Sprintf("%v. What it keeps is refused until it is back.", err))
 	}
 	if err := s.format(ctx); err != nil {
 		return err
@@ -138,9 +145,12 @@ func parseInfo(text string) map[string]string {
 	return facts
 }
 
+// versionKey is in the slot of the key-value part, without which nothing starts.
+func (s *Store) versionKey() string { return s.o.Prefix + "{kv}version" }
+
 // format enters the version of the keys' format, or compares it.
 func (s *Store) format(ctx context.Context) error {
-	key := s.o.Prefix + "version"
+	key := s.versionKey()
 	have := ""
 	err := s.do(ctx, func(c redis.Cmdable) error {
 		var err error

@@ -99,7 +99,7 @@ func TestOpenChecksTheFormat(t *testing.T) {
 	url := serverURL(t)
 	o := Options{URL: url, Prefix: freshPrefix(t, url)}
 	s := open(t, o)
-	if err := s.client.Set(t.Context(), o.Prefix+"version", "2", 0).Err(); err != nil {
+	if err := s.client.Set(t.Context(), s.versionKey(), "2", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(t.Context(), o); !errors.Is(err, store.ErrVersion) {
