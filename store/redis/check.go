@@ -77,6 +77,7 @@ func (s *Store) ofServer(v *server, err error) error {
 func (s *Store) Info() store.Info {
 	info := store.Info{Name: "redis", Durable: true, Replicated: true, Shards: maxShards}
 	var weakest *server
+	var short []string
 	replicas := int32(math.MaxInt32)
 	for _, v := range s.topology.known() {
 		p := v.promise.Load()
@@ -86,6 +87,9 @@ func (s *Store) Info() store.Info {
 		if weakest == nil || p.rank < weakest.promise.Load().rank {
 			weakest = v
 		}
+		if p.short {
+			short = append(short, fmt.Sprintf("%s refuses changes until %d replicas keep up", v.name, p.least))
+		}
 		replicas = min(replicas, v.replicas.Load())
 	}
 	if weakest == nil {
@@ -94,6 +98,9 @@ func (s *Store) Info() store.Info {
 	info.Promise = weakest.promise.Load().text
 	if replicas > 0 {
 		info.Promise += fmt.Sprintf("; replicas that keep up: %d; one that takes over may have missed the last moment, unless a call waited for them with acks=all", replicas)
+	}
+	for _, s := range short {
+		info.Promise += "; " + s
 	}
 	return info
 }
@@ -106,6 +113,7 @@ func judge(facts map[string]string, kind kind) (p promise, warnings []string, er
 		return p, nil, fmt.Errorf("the server is Redis %s, but 7.0 or later is needed: %w", facts["redis_version"], store.ErrVersion)
 	}
 	if policy := facts["maxmemory_policy"]; policy != "noeviction" {
+		p.text = fmt.Sprintf("what is acknowledged may be thrown away by the Redis server when its memory is full (maxmemory-policy %s)", policy)
 		return p, nil, fmt.Errorf("the server's maxmemory-policy is %q, so it may throw messages away at any time; set it to noeviction", policy)
 	}
 	replicas, _ := strconv.Atoi(facts["connected_slaves"])
@@ -115,6 +123,11 @@ func judge(facts map[string]string, kind kind) (p promise, warnings []string, er
 	if replicas > 0 && facts["min-replicas-to-write"] == "0" {
 		warnings = append(warnings, "it goes on alone when its replicas are cut off, and what it then acknowledges is lost when one of them takes over. "+
 			"Set min-replicas-to-write 1 and min-replicas-max-lag 10, or less.")
+	}
+	p.least, _ = strconv.Atoi(facts["min-replicas-to-write"])
+	if good, err := strconv.Atoi(facts["min_slaves_good_slaves"]); err == nil && good < p.least {
+		p.short = true
+		warnings = append(warnings, fmt.Sprintf("it refuses changes, since fewer than %d replicas keep up (min-replicas-to-write). Bring them back, or add one.", p.least))
 	}
 	p.aof = facts["aof_enabled"] == "1"
 	switch {

@@ -5,8 +5,10 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/redis/redistest"
 )
 
 func TestJudge(t *testing.T) {
@@ -27,8 +29,12 @@ func TestJudge(t *testing.T) {
 		{name: "no replica", kind: sentinel, promise: "synced", warned: "Add one"},
 		{name: "replicas", kind: cluster, change: map[string]string{"connected_slaves": "1", "min-replicas-to-write": "1"}, promise: "synced"},
 		{name: "goes on alone", change: map[string]string{"connected_slaves": "2", "min-replicas-to-write": "0"}, promise: "synced", warned: "min-replicas-to-write 1"},
+		{
+			name: "too few replicas", kind: sentinel, promise: "synced", warned: "refuses changes, since fewer than 2",
+			change: map[string]string{"connected_slaves": "2", "min-replicas-to-write": "2", "min_slaves_good_slaves": "1"},
+		},
 		{name: "an old version", change: map[string]string{"redis_version": "6.2.7"}, refused: "Redis 6.2.7"},
-		{name: "eviction", change: map[string]string{"maxmemory_policy": "allkeys-lru"}, refused: "allkeys-lru"},
+		{name: "eviction", change: map[string]string{"maxmemory_policy": "allkeys-lru"}, promise: "thrown away", refused: "allkeys-lru"},
 	} {
 		facts := maps.Clone(good)
 		maps.Copy(facts, c.change)
@@ -50,15 +56,46 @@ func TestOpenChecksTheServer(t *testing.T) {
 		t.Errorf("Open on a server that evicts = %v, want an error that says what to set", err)
 	}
 	s.set(t, "maxmemory-policy", "noeviction")
-	var warnings []string
-	o := Options{URL: s.url, Warning: func(w string) { warnings = append(warnings, w) }}
-	if got := open(t, o).Info(); len(warnings) != 1 || !strings.Contains(got.Promise, "memory") {
-		t.Errorf("Open on a server without a file: promise %q, warnings %q", got.Promise, warnings)
+	said := make(chan string, 10)
+	o := Options{URL: s.url, Warning: func(w string) { said <- w }}
+	if got := open(t, o).Info(); len(said) != 1 || !strings.Contains(got.Promise, "memory") {
+		t.Errorf("Open on a server without a file: promise %q, %d warnings, want memory and one", got.Promise, len(said))
 	}
+	<-said
 	s.set(t, "appendonly", "yes")
 	s.set(t, "appendfsync", "always")
-	if got := open(t, o).Info(); len(warnings) != 1 || !strings.Contains(got.Promise, "synced") {
-		t.Errorf("Open on a server that syncs: promise %q, warnings %q", got.Promise, warnings)
+	if got := open(t, o).Info(); len(said) != 0 || !strings.Contains(got.Promise, "synced") {
+		t.Errorf("Open on a server that syncs: promise %q, %d warnings, want synced and none", got.Promise, len(said))
+	}
+}
+
+// What somebody changes in a server's settings is noticed and warned of, each time anew.
+func TestSettingsAreWatched(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t, "--appendonly", "yes", "--appendfsync", "always")
+	said := make(chan string, 10)
+	s := open(t, Options{URL: server.url, Warning: func(w string) { said <- w }})
+	for _, c := range []struct{ name, bad, good, warning, promise string }{
+		{"appendfsync", "no", "always", "appendfsync everysec", "operating system"},
+		{"maxmemory-policy", "allkeys-lru", "noeviction", "noeviction", "thrown away"},
+		{"appendfsync", "no", "always", "appendfsync everysec", "operating system"},
+	} {
+		server.set(t, c.name, c.bad)
+		select {
+		case w := <-said:
+			if got := s.Info().Promise; !strings.Contains(w, c.warning) || !strings.Contains(got, c.promise) {
+				t.Errorf("with %s %s the warning is %q and the promise %q, want them with %q and %q", c.name, c.bad, w, got, c.warning, c.promise)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%s %s is not noticed", c.name, c.bad)
+		}
+		server.set(t, c.name, c.good)
+		redistest.Until(t, "the promise to be the old one", func() error {
+			if got := s.Info().Promise; !strings.Contains(got, "appendfsync always") {
+				return errors.New(got)
+			}
+			return nil
+		})
 	}
 }
 

@@ -121,10 +121,19 @@ func (p *pulse) dialer(dial func(ctx context.Context, network, addr string) (net
 	}
 }
 
-// knownConn is forgotten when it is closed.
+// knownConn tells the pulse what comes over it, and is forgotten when it is closed.
 type knownConn struct {
 	net.Conn
 	pulse *pulse
+}
+
+// Read hears the server also in the middle of an answer, which may be long.
+func (c *knownConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 {
+		c.pulse.hear()
+	}
+	return n, err
 }
 
 func (c *knownConn) Close() error {

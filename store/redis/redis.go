@@ -38,7 +38,8 @@ type Options struct {
 	// Silence is after how long without a word from the server calls fail at once instead of waiting for it; those that wait
 	// already are given up after three times as long. 0 is one second.
 	Silence time.Duration
-	// Warning, if set, is called with a sentence for a person: a server that keeps less than it could. It may not block.
+	// Warning, if set, is called with a sentence for a person, once for as long as it holds: a server keeps less than
+	// it could, or refuses changes. That is found out when the store is opened and again each second. It may not block.
 	Warning func(string)
 	// Failover, if set, is called when another process, or one that was started again, has taken a server's place: what was
 	// acknowledged just before may be lost. So it is when a server was emptied while it ran. Lost is called when it was counted

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -51,7 +53,7 @@ type server struct {
 	// identity is of the process that was spoken to last, nil while it takes no changes. expected is of another one that a connection has led to since, nil if
 	// none has: the next connection that leads there takes its side.
 	identity, expected atomic.Pointer[identity]
-	// refuses is why it takes no changes while identity is nil; said are the warnings since it last took some.
+	// refuses is why it takes no changes while identity is nil; said are the warnings that still hold.
 	refuses  atomic.Pointer[error]
 	said     sync.Map
 	watching atomic.Bool
@@ -61,11 +63,19 @@ type server struct {
 	knowing sync.Mutex // held while a call finds out what a tag's bump is
 }
 
+// asker is a connection or a client.
+type asker interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+}
+
 // promise is what an acknowledgement survives on a server, and how that compares: less is worse.
 type promise struct {
 	rank int
 	text string
 	aof  bool
+	// least is how many replicas the server wants before it takes changes, and short whether it has fewer.
+	least int
+	short bool
 	// awaitsAOF says that it has WAITAOF.
 	awaitsAOF bool
 }
@@ -118,10 +128,17 @@ func (v *server) watch(ctx context.Context, client *redis.Client) {
 		holds := true
 		v.pulse.ask(ctx, func(ctx context.Context) error {
 			text, err := client.Info(ctx).Result()
-			if err == nil {
-				v.look(parseInfo(text))
-				holds, err = v.recordHolds(ctx, client, tag)
+			if err != nil {
+				return err
 			}
+			facts := parseInfo(text)
+			v.look(facts)
+			if v.identity.Load() != nil && v.promise.Load() != nil {
+				if err := v.judge(ctx, client, facts); err != nil { // its settings may have been changed
+					return err
+				}
+			}
+			holds, err = v.recordHolds(ctx, client, tag)
 			return err
 		})
 		if !holds {
@@ -237,7 +254,6 @@ func (v *server) meet(ctx context.Context, c *redis.Conn) error {
 	v.replicas.Store(keepingUp(facts))
 	v.identity.Store(&here)
 	v.expected.Store(nil)
-	v.said.Clear()
 	return nil
 }
 
@@ -246,21 +262,21 @@ func refusesChanges(err error) bool {
 	return redis.HasErrorPrefix(err, "NOREPLICAS") || redis.HasErrorPrefix(err, "CLUSTERDOWN") || redis.HasErrorPrefix(err, "MISCONF")
 }
 
-// judge finds out what the server promises.
-func (v *server) judge(ctx context.Context, c *redis.Conn, facts map[string]string) error {
-	// Managed servers may refuse these: then the promise says less.
-	if got, err := c.ConfigGet(ctx, "appendfsync").Result(); err == nil {
-		facts["appendfsync"] = got["appendfsync"]
-	}
-	if got, err := c.ConfigGet(ctx, "min-replicas-to-write").Result(); err == nil {
-		facts["min-replicas-to-write"] = got["min-replicas-to-write"]
+// judge finds out what the server promises now, and warns of what is new.
+func (v *server) judge(ctx context.Context, c asker, facts map[string]string) error {
+	settings := redis.NewMapStringStringCmd(ctx, "config", "get", "appendfsync", "min-replicas-to-write")
+	if err := c.Process(ctx, settings); err == nil {
+		maps.Copy(facts, settings.Val())
+	} else if answer := redis.Error(nil); !errors.As(err, &answer) {
+		return err // managed servers may refuse it: then the promise says less
 	}
 	p, warnings, err := judge(facts, v.store.endpoint.kind)
+	have := v.promise.Load()
 	if err != nil {
-		if v.promise.Load() == nil {
+		if have == nil {
 			return &unfitError{err}
 		}
-		// One that took the place of another is used all the same: there is no other.
+		// One that took the place of another, or was changed, is used all the same: there is no other.
 		warnings = append(warnings, err.Error())
 	}
 	if p.aof {
@@ -269,6 +285,12 @@ func (v *server) judge(ctx context.Context, c *redis.Conn, facts map[string]stri
 		p.awaitsAOF = err == nil && len(cmd.Val()) == 1 && cmd.Val()[0] != nil
 	}
 	v.promise.Store(&p)
+	v.said.Range(func(w, _ any) bool {
+		if text, _ := w.(string); !slices.Contains(warnings, text) {
+			v.said.Delete(w) // if it comes back, that is news
+		}
+		return true
+	})
 	for _, w := range warnings {
 		if _, said := v.said.LoadOrStore(w, nil); !said {
 			v.store.o.Warning(fmt.Sprintf("Redis at %s: %s", v.name, w))

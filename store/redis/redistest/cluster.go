@@ -99,7 +99,7 @@ func (c *Cluster) form(tb testing.TB, masters int, buses map[*Server]string) {
 		})
 	}
 	for i, s := range c.Servers[masters:] {
-		until(tb, s.Name+" to know its master", func() error {
+		Until(tb, s.Name+" to know its master", func() error {
 			return s.ask(func(ctx context.Context, client *redis.Client) error {
 				return client.ClusterReplicate(ctx, ids[i%masters]).Err()
 			})
@@ -149,7 +149,7 @@ func (c *Cluster) nodes(s *Server) ([]node, error) {
 func (c *Cluster) MasterOf(tb testing.TB, key string) *Server {
 	tb.Helper()
 	var master *Server
-	until(tb, "a master of "+key, func() (err error) {
+	Until(tb, "a master of "+key, func() (err error) {
 		for _, s := range up(c.Servers) {
 			if master, err = c.masterOf(s, key); err == nil {
 				return nil
@@ -188,7 +188,7 @@ func (c *Cluster) masterOf(s *Server, key string) (*Server, error) {
 func (c *Cluster) ReplicasOf(tb testing.TB, master *Server) []*Server {
 	tb.Helper()
 	var replicas []*Server
-	until(tb, "the replicas of "+master.Name, func() error {
+	Until(tb, "the replicas of "+master.Name, func() error {
 		nodes, err := c.nodes(master)
 		if err != nil {
 			return err
@@ -215,7 +215,7 @@ func (c *Cluster) ReplicasOf(tb testing.TB, master *Server) []*Server {
 func (c *Cluster) AwaitFailover(tb testing.TB, key string, old *Server) *Server {
 	tb.Helper()
 	var master *Server
-	until(tb, "another master of "+key+" than "+old.Name, func() error {
+	Until(tb, "another master of "+key+" than "+old.Name, func() error {
 		master = nil
 		for _, s := range up(c.Servers) {
 			if s == old {
@@ -255,7 +255,7 @@ func serves(s *Server) error {
 // AwaitWhole waits until all servers that were not killed serve, see each other, and replicas are in sync with their masters.
 func (c *Cluster) AwaitWhole(tb testing.TB) {
 	tb.Helper()
-	until(tb, "a cluster that is whole", func() error {
+	Until(tb, "a cluster that is whole", func() error {
 		for _, s := range up(c.Servers) {
 			if err := serves(s); err != nil {
 				return err

@@ -134,8 +134,8 @@ func (s *Server) info(section string) (map[string]string, error) {
 	})
 }
 
-// until asks again and again until so returns nil.
-func until(tb testing.TB, what string, so func() error) {
+// Until asks again and again until so returns nil.
+func Until(tb testing.TB, what string, so func() error) {
 	tb.Helper()
 	late := time.After(patience)
 	tick := time.NewTicker(20 * time.Millisecond)

@@ -269,7 +269,7 @@ func TestProxy(t *testing.T) {
 		t.Errorf("the server has %q, want healed", got)
 	}
 	p.Heal()
-	until(t, "what was kept back to arrive", func() error {
+	Until(t, "what was kept back to arrive", func() error {
 		if got := read(t, s, "k"); got != "late" {
 			return errors.New(got)
 		}

@@ -45,7 +45,7 @@ func (f *fleet) replicate(tb testing.TB, replicas int, options []string) (master
 // AwaitSync waits until all replicas that were not killed are linked to the master and have what it has.
 func (r *Replicated) AwaitSync(tb testing.TB) {
 	tb.Helper()
-	until(tb, "replicas in sync", func() error { return inSync(r.Master, up(r.Replicas)) })
+	Until(tb, "replicas in sync", func() error { return inSync(r.Master, up(r.Replicas)) })
 }
 
 // split parts an address that this package has made.

@@ -41,7 +41,7 @@ func StartSentinelOn(tb testing.TB, n *Net, options ...string) *Sentinel {
 	s := &Sentinel{fleet: newFleet(tb, n)}
 	master, others := s.fleet.replicate(tb, replicas, options)
 	s.Servers = append([]*Server{master}, others...)
-	until(tb, "replicas in sync", func() error { return inSync(master, others) })
+	Until(tb, "replicas in sync", func() error { return inSync(master, others) })
 	var addrs []string
 	for i := range sentinels {
 		watcher := s.fleet.add(tb, fmt.Sprintf("sentinel-%d", i+1))
@@ -93,7 +93,7 @@ func (s *Server) hurry() error {
 func (s *Sentinel) Master(tb testing.TB) *Server {
 	tb.Helper()
 	var master *Server
-	until(tb, "a sentinel to name the master", func() error {
+	Until(tb, "a sentinel to name the master", func() error {
 		var failed []error
 		for _, watcher := range up(s.Sentinels) {
 			named, err := s.named(watcher)
@@ -130,7 +130,7 @@ func (s *Sentinel) named(watcher *Server) (*Server, error) {
 func (s *Sentinel) AwaitFailover(tb testing.TB, old *Server) *Server {
 	tb.Helper()
 	var master *Server
-	until(tb, "another master than "+old.Name, func() error {
+	Until(tb, "another master than "+old.Name, func() error {
 		agreed := 0
 		for _, watcher := range up(s.Sentinels) {
 			named, err := s.named(watcher)
@@ -159,7 +159,7 @@ func (s *Sentinel) AwaitFailover(tb testing.TB, old *Server) *Server {
 // sentinels know all of them and each other: then the next failover can come.
 func (s *Sentinel) AwaitWhole(tb testing.TB) {
 	tb.Helper()
-	until(tb, "a fleet that is whole", func() error {
+	Until(tb, "a fleet that is whole", func() error {
 		var master *Server
 		for _, watcher := range up(s.Sentinels) {
 			named, err := s.named(watcher)
