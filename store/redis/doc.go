@@ -140,6 +140,10 @@
 //
 // Work per call is bounded: by the size of the call, and 1,000 messages beside that.
 //
+// To make the functions of the state machine takes a server longer than to lease ten messages. So before they are made,
+// sends, claims and settlements try what most of them come to (lua/queue_quick.lua), in queues without lanes, limits and
+// history of which nothing is due. Whatever that does not know it declines before it has written anything.
+//
 // # Announcements
 //
 // Scripts announce in the transition itself, with SPUBLISH on the channel of their tag:
