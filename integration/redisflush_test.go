@@ -64,6 +64,7 @@ func TestRedisIsFlushed(t *testing.T) {
 		c.get("/readyz").want(http.StatusOK)
 	}
 	third := startOn(t, redis).client()
+	agree(t, a, b, third)
 	b.create("lunch", "")
 	if got := a.get("/v1/queues/lunch/schedules").want(http.StatusOK); strings.Contains(string(got.body), "noon") {
 		t.Errorf("the queue that was made again has the schedule of the one before: %s", got.body)
@@ -80,4 +81,26 @@ func TestRedisIsFlushed(t *testing.T) {
 	if left := a.counts("lunch"); left != (counts{}) {
 		t.Errorf("after the ack there are %+v", left)
 	}
+}
+
+// agree waits until nodes read each other's receipts. One that started before the others had brought back their secret has made one,
+// which they take with their next sign of life.
+func agree(t *testing.T, a, b, c *client) {
+	t.Helper()
+	a.create("agreed", "")
+	eventually(t, "the nodes to agree on receipts", func() bool {
+		a.send("agreed", "m")
+		ok := true
+		for _, m := range []*client{a, b, c} {
+			for _, n := range []*client{b, c} {
+				got := m.receive("agreed", "")
+				if len(got) == 0 {
+					return false
+				}
+				ok = ok && strings.Contains(string(n.post("/v1/queues/agreed/ack", `{"receipts":`+receipts(got)+`}`).body), `"ok":true`)
+				a.send("agreed", "m")
+			}
+		}
+		return ok
+	})
 }

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -124,13 +125,22 @@ func (p *pulse) dialer(dial func(ctx context.Context, network, addr string) (net
 // knownConn tells the pulse what comes over it, and is forgotten when it is closed.
 type knownConn struct {
 	net.Conn
-	pulse *pulse
+	pulse      *pulse
+	subscribed atomic.Bool // what comes over it are announcements
 }
 
-// Read hears the server also in the middle of an answer, which may be long.
+// Write notes whether the connection subscribes.
+func (c *knownConn) Write(b []byte) (int, error) {
+	if bytes.Contains(b[:min(len(b), len("*2\r\n$10\r\nssubscribe"))], []byte("subscribe")) {
+		c.subscribed.Store(true)
+	}
+	return c.Conn.Write(b)
+}
+
+// Read hears the server also in the middle of an answer, which may be long. Announcements say nothing of whether what is sent arrives.
 func (c *knownConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	if n > 0 {
+	if n > 0 && !c.subscribed.Load() {
 		c.pulse.hear()
 	}
 	return n, err

@@ -3,7 +3,10 @@ package redis
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -83,6 +86,85 @@ func TestSilence(t *testing.T) {
 	}
 	if stats, err := s.Stats(ctx, 1); err != nil || stats.Ready < 1 {
 		t.Errorf("Stats after a restart = %+v, %v, want what was acknowledged", stats, err)
+	}
+}
+
+// TestAnnouncementsAreNoAnswers keeps announcements coming to a store whose calls do not arrive.
+func TestAnnouncementsAreNoAnswers(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	proxy := redistest.StartProxy(t, server)
+	s, other := open(t, Options{URL: proxy.URL, Silence: 200 * time.Millisecond}), open(t, Options{URL: server.URL})
+	heard := make(chan struct{}, 1)
+	s.Watch(func(store.QueueID) {
+		select {
+		case heard <- struct{}{}:
+		default:
+		}
+	})
+	if err := s.Configure(t.Context(), 1, store.Settings{Revision: 1}); err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var sender sync.WaitGroup
+	sender.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if _, err := other.Send(t.Context(), store.SendParams{Queue: 1, Revision: 1, Entries: []store.Entry{{Payload: []byte("m")}}}); err != nil {
+				t.Errorf("Send = %v, want nil", err)
+				return
+			}
+		}
+	})
+	defer sender.Wait()
+	defer close(stop)
+	<-heard
+	proxy.Stall(redistest.ToServer)
+	begun := time.Now()
+	if err := s.Ping(t.Context()); !errors.Is(err, store.ErrUnavailable) || time.Since(begun) > 5*time.Second {
+		t.Errorf("Ping that does not arrive = %v after %v, want ErrUnavailable within about 600ms", err, time.Since(begun))
+	}
+	<-heard // all the while
+}
+
+// TestLongAnswersAreHeard in the middle, and announcements are not.
+func TestLongAnswersAreHeard(t *testing.T) {
+	t.Parallel()
+	for written, want := range map[string]bool{
+		"*2\r\n$4\r\necho\r\n$10\r\nssubscribe\r\n": true,
+		"*2\r\n$10\r\nssubscribe\r\n$4\r\nnews\r\n": false,
+	} {
+		near, far := net.Pipe()
+		now := time.Unix(0, 0)
+		p := newPulse(time.Second)
+		p.start, p.now = now, func() time.Time { return now.Add(time.Minute) }
+		var server sync.WaitGroup
+		server.Go(func() {
+			if _, err := io.ReadFull(far, make([]byte, len(written))); err != nil {
+				t.Error(err)
+			}
+			if _, err := far.Write([]byte("$1000000\r\n")); err != nil {
+				t.Error(err)
+			}
+		})
+		c := &knownConn{Conn: near, pulse: p}
+		if _, err := c.Write([]byte(written)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Read(make([]byte, 100)); err != nil {
+			t.Fatal(err)
+		}
+		server.Wait()
+		if got := p.quiet() == 0; got != want {
+			t.Errorf("after %q a part of the answer is heard: %v, want %v", written, got, want)
+		}
+		if err := errors.Join(near.Close(), far.Close()); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
