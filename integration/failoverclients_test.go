@@ -109,6 +109,7 @@ func (x *trial) send(ctx context.Context, r *rand.Rand, items []*item, all bool,
 		x.book.with(func() {
 			for _, i := range items {
 				i.tries++
+				i.refused = false // it may be delivered before this try is answered
 			}
 		})
 		said, answer := x.call(n, path, body, key)

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -58,8 +59,23 @@ func (l *lanes) do(c *call) error {
 	case <-c.done:
 		return c.cmd.Err()
 	case <-c.ctx.Done():
+		if !l.withdraw(c) {
+			c.written.Store(true) // a lane has it, and may be about to
+		}
 		return c.ctx.Err()
 	}
+}
+
+// withdraw takes back a call that no lane has taken yet.
+func (l *lanes) withdraw(c *call) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := slices.Index(l.waiting, c)
+	if i < 0 {
+		return false
+	}
+	l.waiting = slices.Delete(l.waiting, i, i+1)
+	return true
 }
 
 // run sends what waits until nothing does.
