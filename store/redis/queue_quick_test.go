@@ -1,22 +1,29 @@
 package redis
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/redis/redistest"
 )
 
-// TestPlainQueues makes random calls on queues for which lua/queue_quick.lua does, and on those for which it nearly does.
+// plainSettings are of queues that lua/queue_quick.lua is for, and of some that it nearly is for.
+var plainSettings = []store.Settings{
+	{}, {MaxReceives: 2}, {Retention: 2 * time.Second}, {DedupWindow: time.Minute}, {History: 5}, {MaxInFlight: 20}, {MaxMessages: 50},
+}
+
+// TestPlainQueues makes random calls on plain queues, whose answers are those of the memory store.
 func TestPlainQueues(t *testing.T) {
 	t.Parallel()
-	for _, s := range []store.Settings{
-		{}, {MaxReceives: 2}, {Retention: 10 * time.Second}, {DedupWindow: time.Minute}, {History: 5}, {MaxInFlight: 20}, {MaxMessages: 50},
-	} {
+	for _, s := range plainSettings {
 		t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) {
 			t.Parallel()
 			rng := rand.New(rand.NewPCG(mergeSeed(t), 0))
@@ -31,22 +38,135 @@ func TestPlainQueues(t *testing.T) {
 	}
 }
 
+// TestQuickIsTheSame makes the same calls on two queues, one of which has no call be quick, and compares all that is kept of them.
+func TestQuickIsTheSame(t *testing.T) {
+	t.Parallel()
+	for _, set := range plainSettings {
+		if set.History > 0 {
+			continue
+		}
+		t.Run(fmt.Sprintf("%+v", set), func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(mergeSeed(t), 0))
+			w := newTwin(t)
+			s := w.stores[0].(*Store)
+			w.stores[1] = slow{s}
+			w.configure(set)
+			for range 30 {
+				for range 5 {
+					w.plainStep(rng)
+				}
+				w.claimTogether(rng)
+				w.sameKeys(s)
+			}
+		})
+	}
+}
+
+// slow makes the calls on queue 1 on queue 2 instead. That has a history, so that none is quick; their answers are the same.
+type slow struct{ *Store }
+
+func (s slow) Configure(ctx context.Context, _ store.QueueID, set store.Settings) error {
+	set.History = 1
+	return s.Store.Configure(ctx, 2, set)
+}
+
+func (s slow) Send(ctx context.Context, p store.SendParams) (store.SendResult, error) {
+	p.Queue = 2
+	return s.Store.Send(ctx, p)
+}
+
+func (s slow) Claim(ctx context.Context, p store.ClaimParams) (store.ClaimResult, error) {
+	p.Queue = 2
+	return s.Store.Claim(ctx, p)
+}
+
+func (s slow) Settle(ctx context.Context, p store.SettleParams) (store.SettleResult, error) {
+	p.Queue = 2
+	return s.Store.Settle(ctx, p)
+}
+
+// claimTogether makes some claims in one script.
+func (w *twin) claimTogether(rng *rand.Rand) {
+	w.Helper()
+	calls := make([]store.ClaimParams, 1+rng.IntN(4))
+	for i := range calls {
+		calls[i] = w.plainClaim(rng)
+	}
+	ask(w, fmt.Sprintf("claims %+v", calls), func(to store.Store) ([]store.ClaimResult, error) {
+		s, slowly := to.(slow)
+		if !slowly {
+			s.Store = to.(*Store)
+		}
+		of := slices.Clone(calls)
+		for i := range of {
+			if slowly {
+				of[i].Queue = 2
+			}
+		}
+		var results []store.ClaimResult
+		for _, c := range s.whole().claimAlone(w.Context(), of) {
+			if c.err != nil {
+				return nil, c.err
+			}
+			results = append(results, c.result)
+		}
+		return results, nil
+	})
+}
+
+// sameKeys compares what Redis has of queues 1 and 2.
+func (w *twin) sameKeys(s *Store) {
+	w.Helper()
+	one, two := s.whole().keysOf(1), s.whole().keysOf(2)
+	for i, name := range queueKeys {
+		if name == "h" {
+			continue // the history
+		}
+		if diff := cmp.Diff(contents(w, s, two[i]), contents(w, s, one[i])); diff != "" {
+			w.Fatalf("key %q differs (-slow +quick):\n%s", name, diff)
+		}
+	}
+}
+
+// contents are what is kept in a key, but for the settings of a queue.
+func contents(w *twin, s *Store, key string) any {
+	w.Helper()
+	var got any
+	kind, err := s.client.Type(w.Context(), key).Result()
+	switch kind {
+	case "hash":
+		var fields map[string]string
+		fields, err = s.client.HGetAll(w.Context(), key).Result()
+		delete(fields, "settings")
+		got = fields
+	case "zset":
+		got, err = s.client.ZRangeWithScores(w.Context(), key, 0, -1).Result()
+	case "stream":
+		got, err = s.client.XRange(w.Context(), key, "-", "+").Result()
+	case "none":
+	default:
+		w.Fatalf("%s is a %s", key, kind)
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+	return got
+}
+
 func (w *twin) plainStep(rng *rand.Rand) {
 	w.Helper()
 	if n := rng.IntN(12); n > 8 {
-		w.send(1+rng.IntN(30), 5, rng.IntN(2)*rng.IntN(2)*rng.IntN(2))
+		w.plainSend(rng)
 		return
 	} else if n > 7 {
 		w.clock.Advance(time.Duration(rng.IntN(2500)) * time.Millisecond)
 		return
 	}
-	p := store.ClaimParams{
-		Queue: 1, Revision: w.revision, Max: 1 + rng.IntN(20), MaxBytes: int64(1 + rng.IntN(60)), Consumer: fmt.Sprint(rng.IntN(3)),
-		Visibility: time.Duration(rng.IntN(6000)) * time.Millisecond,
-	}
+	p := w.plainClaim(rng)
 	r := ask(w, fmt.Sprintf("Claim(%+v)", p), func(to store.Store) (store.ClaimResult, error) { return to.Claim(w.Context(), p) })
 	settle := store.SettleParams{Queue: 1, Revision: w.revision, Strict: rng.IntN(2) == 0}
-	odd := rng.IntN(3) == 0 // else all are acked
+	odd := rng.IntN(5) == 0 // else all are acked
 	for _, m := range r.Messages {
 		item := store.SettleItem{Seq: m.Seq, Token: r.Token, Target: store.Done}
 		if odd {
@@ -56,8 +176,42 @@ func (w *twin) plainStep(rng *rand.Rand) {
 			item.Token -= store.Token(rng.IntN(2) * rng.IntN(2))
 		}
 		settle.Items = append(settle.Items, item)
+		if rng.IntN(20) == 0 {
+			settle.Items = append(settle.Items, item)
+		}
 	}
 	ask(w, fmt.Sprintf("Settle(%+v)", settle), func(to store.Store) (store.SettleResult, error) { return to.Settle(w.Context(), settle) })
+}
+
+func (w *twin) plainClaim(rng *rand.Rand) store.ClaimParams {
+	return store.ClaimParams{
+		Queue: 1, Revision: w.revision, Max: 1 + rng.IntN(20), MaxBytes: int64(1 + rng.IntN(60)), Consumer: fmt.Sprint(rng.IntN(3)),
+		Visibility: time.Duration(rng.IntN(6000)) * time.Millisecond,
+	}
+}
+
+// plainSend sends some messages. Most are ready at once and have no end.
+func (w *twin) plainSend(rng *rand.Rand) {
+	w.Helper()
+	p := store.SendParams{Queue: 1, Revision: w.revision, Entries: make([]store.Entry, 1+rng.IntN(30))}
+	odd := rng.IntN(4)
+	for i := range p.Entries {
+		e := &p.Entries[i]
+		e.Payload, e.Size, e.Group, e.Priority = fmt.Append(nil, i), uint32(i%7), fmt.Sprint(rng.IntN(5)), uint8(i%10)
+		switch {
+		case odd > 0 || rng.IntN(4) > 0:
+		case rng.IntN(3) == 0:
+			e.Delay = time.Duration(rng.IntN(3000)) * time.Millisecond
+		case rng.IntN(2) == 0:
+			e.NotBefore = w.clock.Now().Add(time.Duration(rng.IntN(3000)-500) * time.Millisecond)
+		default:
+			e.TTL = time.Duration(1+rng.IntN(3000)) * time.Millisecond
+		}
+		if rng.IntN(5) == 0 {
+			e.Dedup[0] = byte(1 + rng.IntN(9))
+		}
+	}
+	ask(w, fmt.Sprintf("Send(%+v)", p), func(to store.Store) (store.SendResult, error) { return to.Send(w.Context(), p) })
 }
 
 // TestPlainCallsAreQuick: a script that has to make all functions of the state machine asks for the time once more.

@@ -50,7 +50,7 @@ func ask[T any](w *twin, call string, do func(store.Store) (T, error)) T {
 		}
 	}
 	if diff := cmp.Diff(answers[1], answers[0], cmpopts.EquateEmpty()); diff != "" {
-		w.Fatalf("%s differs from what the memory store says (-memory +redis):\n%s", call, diff)
+		w.Fatalf("%s differs from what the other store says (-other +redis):\n%s", call, diff)
 	}
 	return answers[0]
 }

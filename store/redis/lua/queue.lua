@@ -30,6 +30,7 @@ local as_read -- the counters as they are stored, in the order of their names; f
 local now
 local committed = false -- this call has changed something
 
+-- A setting that changes what a send, a claim or an ack does has to be among those that open_plain declines (queue_quick.lua).
 local NOT_SET = {
   max_receives = 0, lazy = 0, retains = 0, retention = 0, mode = 0, tail = 0, levels = 0, ages = 0, ageing = 0, ageing_ns = 0,
   dedup_window = 0, max_messages = 0, max_bytes = 0, overflow = 0, max_in_flight = 0, group_in_flight = 0, limited = 0,

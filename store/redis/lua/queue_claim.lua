@@ -5,12 +5,15 @@
 --   7… for each claim, one after the other (with an attempt there is one): how many at most, bound of the sum of their sizes,
 --      how long the lease lasts (ms), consumer
 -- Returns {now, 1, commit, next due, then for each claim {token, deadline, died, expired, 1 if there are more, 1 if repeated,
--- of each message the values of shown}}. Claims may be left out at the end, not the first, when those before were much work: they were not made.
+-- of each message the values of shown}}. Claims may be left out at the end, not the first, when those before were much work:
+-- they were not made.
 -- include: queue_quick
 
-local QUICK, AHEAD = 128, 16 -- messages in a quick call, and of those that are read at once
+local MUCH = 1048576 -- bytes of messages after which no other claim is made
+local QUICK, AHEAD = 128, 16 -- how many messages quick leases at most, and how many of them it reads at once
 
--- run_at reads entries of the next ids, those whose sequences follow one another. It is nil if some are not in the stream.
+-- run_at reads what is stored of the next ids, as far as their sequences follow one another, and returns it with the first
+-- sequence. It is false if some are not in the stream.
 local function run_at(ids, at)
   local first = tonumber(ids[at])
   local last = first
@@ -45,7 +48,7 @@ local function quick()
   end
   local replies = { now, 1, 0, 0 }
   local leased, order, records, taken, total = {}, {}, {}, 0, 0
-  local part, part_from, first = {}, 0, 0 -- entries that were read, and the ids and sequences that they begin after
+  local part, part_from, first = {}, 0, 0 -- entries that were read, how many ids are before them, and their first sequence
   for i = 7, #argv, 4 do
     local max, max_bytes, deadline, consumer = tonumber(argv[i]), tonumber(argv[i + 1]), now + tonumber(argv[i + 2]), argv[i + 3]
     local token, bytes, n, to = c.token + 1, 0, 0, 6
@@ -88,7 +91,7 @@ local function quick()
     end
     reply[5] = c.ready > taken and 1 or 0
     replies[#replies + 1], total = reply, total + bytes
-    if total >= 1048576 then -- MUCH
+    if total >= MUCH then
       break
     end
   end
@@ -110,8 +113,6 @@ if at_once then
   return at_once
 end
 -- include: queue_begin
-
-local MUCH = 1048576 -- bytes of messages after which no other claim is made
 
 local max, max_bytes, deadline, consumer, given_n, died, expired -- of the claim that is made
 local reply -- to it: six values, then those of each message

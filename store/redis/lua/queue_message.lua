@@ -16,6 +16,7 @@ local departures = {} -- of messages that left, to be remembered
 -- a list of them takes several times as long.
 local LIST_OF_16, LIST_OF_7 = '\220\0\16', '\151'
 
+-- pack_touched is the record of a message; the quick calls know the order of its values, too.
 local function pack_touched(m)
   return LIST_OF_16
     .. cmsgpack.pack(

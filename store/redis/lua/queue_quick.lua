@@ -1,6 +1,7 @@
 -- Chunk: what is quick in a plain queue. Making all functions of the state machine takes Redis longer than leasing ten
 -- messages does. So what most calls come to stands before them, for queues without lanes, limits and history of which nothing
--- is due. It comes to the same; it declines, before it has written anything, whatever it does not know.
+-- is due. It comes to the same; it declines, before it has written anything, whatever it does not know. TestQuickIsTheSame
+-- compares the two.
 -- include: clock
 
 local key = {
@@ -13,7 +14,7 @@ local now, counters, settings, retention -- of the queue, from open_plain on; re
 
 local function text(n) return string.format('%d', n) end
 
--- open_plain reads the queue. It is false if a quick call will not do.
+-- open_plain is open and begin for a plain queue. It is false if the queue is not plain, or something has to come first.
 local function open_plain()
   local v = redis.call(
     'HMGET', key.counters, 'now', 'token', 'ready', 'leased', 'delayed', 'dead', 'expiring', 'bytes', 'leased_bytes', 'ends',
@@ -46,12 +47,12 @@ local function open_plain()
   )
 end
 
--- expiry is when a message of that age passes retention.
+-- expiry is that of the chunk queue.
 local function expiry(avail) return (avail + 1) * TICK + retention end
 
 local function first_score(index) return tonumber(redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')[2]) end
 
--- save_plain writes the counters after a change.
+-- save_plain is commit, first_end and save_counters.
 local function save_plain()
   local c, ends = counters, -1
   c.commits = c.commits + 1
@@ -70,7 +71,7 @@ local function save_plain()
   )
 end
 
--- due_plain is when time alone changes the queue; -1 when it does not.
+-- due_plain is next_due.
 local function due_plain()
   local due = counters.ends
   if retention and counters.ready > 0 then

@@ -21,7 +21,7 @@ local function quick()
       ids[n], tokens[n] = argv[j], token
     end
   end
-  if n == 0 or n > 1000 or not open_plain() or counters.removed + n >= 1000 then
+  if n == 0 or n > 1000 or not open_plain() or counters.removed + n >= 1000 then -- then the stream is to be made dense, too
     return nil
   end
   local entries, seen, bytes, reply = {}, {}, 0, { now, 1, 0, 0 }
