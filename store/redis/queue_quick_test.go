@@ -241,3 +241,66 @@ func TestPlainCallsAreQuick(t *testing.T) {
 		t.Errorf("a send, a claim and a settlement asked for the time %d times, want 3", n)
 	}
 }
+
+// TestQuickLeavesNothing empties a plain queue of which messages came from another queue, and others are kept apart from the stream:
+// these acks are not quick, or something of the messages would stay.
+func TestQuickLeavesNothing(t *testing.T) {
+	t.Parallel()
+	w := newTwin(t)
+	s := w.stores[0].(*Store)
+	w.configure(store.Settings{})
+	if err := s.Configure(t.Context(), 2, store.Settings{Revision: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Send(t.Context(), store.SendParams{Queue: 2, Revision: 1, Entries: make([]store.Entry, 3)}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.Move(t.Context(), store.MoveParams{Source: 2, Target: 1, Limit: 3}); err != nil || r.Moved != 3 {
+		t.Fatalf("Move = %+v, %v, want 3 messages", r, err)
+	}
+	claim := store.ClaimParams{Queue: 1, Revision: w.revision, Max: 2000, MaxBytes: 1 << 30, Visibility: time.Hour}
+	var left []store.SettleItem
+	settle := func(items []store.SettleItem) {
+		t.Helper()
+		if _, err := s.Settle(t.Context(), store.SettleParams{Queue: 1, Revision: w.revision, Items: items}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 6 {
+		if _, err := s.Send(t.Context(), store.SendParams{Queue: 1, Revision: w.revision, Entries: make([]store.Entry, 1000)}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Claim(t.Context(), claim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var most []store.SettleItem
+		for i, m := range r.Messages {
+			item := store.SettleItem{Seq: m.Seq, Token: r.Token, Target: store.Done}
+			if i%50 == 0 || m.Origin != nil {
+				left = append(left, item)
+			} else {
+				most = append(most, item)
+			}
+		}
+		settle(most)
+	}
+	keys := s.whole().keysOf(1)
+	key := func(name string) string { return keys[slices.Index(queueKeys, name)] }
+	for _, name := range []string{"b", "m"} {
+		if contents(w, s, key(name)) == nil {
+			t.Fatalf("key %q is empty, want some messages that are kept apart, and some that were moved", name)
+		}
+	}
+	for items := range slices.Chunk(left, 10) {
+		settle(items)
+	}
+	if n, err := s.client.XLen(t.Context(), key("s")).Result(); n != 0 || err != nil {
+		t.Errorf("the stream has %d messages, %v; want none", n, err)
+	}
+	for _, name := range []string{"t", "v", "a", "l", "d", "x", "e", "k", "b", "m"} {
+		if got := contents(w, s, key(name)); got != nil {
+			t.Errorf("key %q has %q, want nothing", name, fmt.Sprint(got))
+		}
+	}
+}
