@@ -48,9 +48,9 @@ func (e *Engine) reconcile(ctx context.Context) error {
 	return nil
 }
 
-// isPutOff says of an error with one queue or topic that a node may start all the same: the part of a shared store that has it is away.
-// It is likely that another node has told the store what this one could not; if not, the first call that the store then
-// refuses makes up for it.
+// isPutOff says of an error with one queue or topic that a node may start all the same: the part of a shared store that has it
+// is away. It is likely that another node has told the store what this one could not; if not, the first call that the store
+// then refuses makes up for it.
 func (e *Engine) isPutOff(err error) bool {
 	return e.shared() && (errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown))
 }

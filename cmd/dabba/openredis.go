@@ -76,7 +76,7 @@ func (a redisAddress) String() string {
 	return s
 }
 
-// redactRedis hides what may be secret in an address of Redis, all of it if it cannot be read. The prefix is none: it tells two
+// redactRedis hides what may be secret in an address of Redis, all of it if it cannot be read. The prefix is not: it tells two
 // installations on one Redis apart.
 func redactRedis(address string) string {
 	a, err := splitRedis(address)

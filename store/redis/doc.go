@@ -25,8 +25,8 @@
 //	{<tag>}q<generation>:<letter>   a queue
 //	{<tag>}l<generation>:<name>     a log
 //	{<tag>}news                     channel of announcements
-//	{<tag>}fence, {kv}fence         hash: run and past, of the process that served the tag last, bump, and made: when the record
-//	                                was, in microseconds; see Failover
+//	{<tag>}fence, {kv}fence         hash: run and past, of the process that served the tag last; bump; and made, the time in
+//	                                microseconds at which the record was made, which tells it from all others; see Failover
 //
 //	{<tag>}q<generation>.<i>:<letter>   shard i of a queue, from 1 on: see the section on shards
 //
@@ -207,7 +207,7 @@
 //   - What looks only does not move on. Until something is appended, the offsets of lost records are beyond the end.
 //   - A server that is emptied while it runs is the same process, but its records are gone, or others, which whoever started
 //     since has made. A store that finds another record than the one it knows makes the bump of all tags of that server rise,
-//     unless another store was faster (forgotten.go). It looks at one record every second, at that of each tag in turn, and
+//     unless another store was faster (emptied.go). It looks at one record every second, at that of each tag in turn, and
 //     each script that makes what may have been there before (a queue, a log, a value) is told which record is known, and
 //     refuses if it is not there: so nothing is given out twice in that second. What goes on with something that is there
 //     needs no look: it was not lost.

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -49,12 +50,7 @@ func TestSilence(t *testing.T) {
 		t.Errorf("101 calls of a server that is silent took %v, want next to nothing", took)
 	}
 	own.Thaw(t)
-	for s.Ping(ctx) != nil {
-		if time.Since(begun) > 20*time.Second {
-			t.Fatal("the store does not notice that the server answers again")
-		}
-		<-time.After(10 * time.Millisecond)
-	}
+	redistest.Until(t, "the store to notice that the server answers again", func() error { return s.Ping(ctx) })
 	if _, err := s.Send(ctx, store.SendParams{Queue: 1, Revision: 1, Entries: []store.Entry{{Payload: []byte("n")}}}); err != nil {
 		t.Errorf("Send to a server that is back = %v, want nil", err)
 	}
@@ -67,23 +63,15 @@ func TestSilence(t *testing.T) {
 	if !errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) {
 		t.Errorf("Send to a server that is gone = %v, want ErrUnavailable", err)
 	}
-	for begun = time.Now(); ; {
+	redistest.Until(t, "Ping of a server that is gone to say that it does not answer, and why", func() error {
 		err := s.Ping(ctx)
 		if err != nil && strings.Contains(err.Error(), "does not answer (for") && strings.Contains(err.Error(), "connection refused") {
-			break
+			return nil
 		}
-		if time.Since(begun) > 20*time.Second {
-			t.Fatalf("Ping of a server that is gone = %v, want that it does not answer, and why", err)
-		}
-		<-time.After(10 * time.Millisecond)
-	}
+		return fmt.Errorf("Ping() = %v", err) //nolint:errorlint // it may be nil
+	})
 	own.Restart(t)
-	for begun = time.Now(); s.Ping(ctx) != nil; {
-		if time.Since(begun) > 20*time.Second {
-			t.Fatal("the store does not notice that the server was started again")
-		}
-		<-time.After(10 * time.Millisecond)
-	}
+	redistest.Until(t, "the store to notice that the server was started again", func() error { return s.Ping(ctx) })
 	if stats, err := s.Stats(ctx, 1); err != nil || stats.Ready < 1 {
 		t.Errorf("Stats after a restart = %+v, %v, want what was acknowledged", stats, err)
 	}

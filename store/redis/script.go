@@ -31,7 +31,7 @@ const includeMark = "-- include: "
 type script struct {
 	name, text, sum string
 	// looks says that it writes nothing, reads that it changes nothing that time has not made due, repeats that it does no
-	// harm to run it twice, makes that it may make something that was there before.
+	// harm to run it twice, makes that it may make once more what was lost (see emptied.go).
 	looks, reads, repeats, makes bool
 }
 

@@ -50,8 +50,8 @@ type server struct {
 	// promise is what its settings are worth; nil before it was asked.
 	promise atomic.Pointer[promise]
 
-	// identity is of the process that was spoken to last, nil while it takes no changes. expected is of another one that a connection has led to since, nil if
-	// none has: the next connection that leads there takes its side.
+	// identity is of the process that was spoken to last, nil while it takes no changes. expected is of another one that a
+	// connection has led to since, nil if none has: the next connection that leads there takes its side.
 	identity, expected atomic.Pointer[identity]
 	// refuses is why it takes no changes while identity is nil; said are the warnings that still hold.
 	refuses  atomic.Pointer[error]

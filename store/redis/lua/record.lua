@@ -1,5 +1,5 @@
--- Chunk: whether the record of a tag is still the one that the caller knows, for what makes things that may have been there
--- before. ARGV[2] has made of that record behind the bump.
+-- Chunk: whether the record of a tag (see fence.lua) is still the one that the caller knows, for scripts that may make once more
+-- what was lost. ARGV[2] has the field made of that record behind the bump.
 -- include: clock
 
 -- forgotten is the refusal of a call if it is not: somebody has emptied the server while it ran. The caller enters another
