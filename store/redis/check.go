@@ -88,7 +88,7 @@ func (s *Store) Info() store.Info {
 			weakest = v
 		}
 		if p.short {
-			short = append(short, fmt.Sprintf("%s refuses changes until %d replicas keep up", v.name, p.least))
+			short = append(short, fmt.Sprintf("%s refuses changes: fewer replicas keep up than its min-replicas-to-write (%d)", v.name, p.least))
 		}
 		replicas = min(replicas, v.replicas.Load())
 	}
@@ -127,7 +127,7 @@ func judge(facts map[string]string, kind kind) (p promise, warnings []string, er
 	p.least, _ = strconv.Atoi(facts["min-replicas-to-write"])
 	if good, err := strconv.Atoi(facts["min_slaves_good_slaves"]); err == nil && good < p.least {
 		p.short = true
-		warnings = append(warnings, fmt.Sprintf("it refuses changes, since fewer than %d replicas keep up (min-replicas-to-write). Bring them back, or add one.", p.least))
+		warnings = append(warnings, fmt.Sprintf("it refuses changes, since fewer replicas keep up than its min-replicas-to-write (%d). Bring them back, or add one.", p.least))
 	}
 	p.aof = facts["aof_enabled"] == "1"
 	switch {

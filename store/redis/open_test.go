@@ -30,7 +30,7 @@ func TestJudge(t *testing.T) {
 		{name: "replicas", kind: cluster, change: map[string]string{"connected_slaves": "1", "min-replicas-to-write": "1"}, promise: "synced"},
 		{name: "goes on alone", change: map[string]string{"connected_slaves": "2", "min-replicas-to-write": "0"}, promise: "synced", warned: "min-replicas-to-write 1"},
 		{
-			name: "too few replicas", kind: sentinel, promise: "synced", warned: "refuses changes, since fewer than 2",
+			name: "too few replicas", kind: sentinel, promise: "synced", warned: "min-replicas-to-write (2). Bring them back",
 			change: map[string]string{"connected_slaves": "2", "min-replicas-to-write": "2", "min_slaves_good_slaves": "1"},
 		},
 		{name: "an old version", change: map[string]string{"redis_version": "6.2.7"}, refused: "Redis 6.2.7"},
