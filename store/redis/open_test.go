@@ -74,7 +74,7 @@ func TestSettingsAreWatched(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t, "--appendonly", "yes", "--appendfsync", "always")
 	said := make(chan string, 10)
-	s := open(t, Options{URL: server.url, Warning: func(w string) { said <- w }})
+	s := open(t, Options{URL: server.url, Silence: 4 * time.Second, Warning: func(w string) { said <- w }})
 	for _, c := range []struct{ name, bad, good, warning, promise string }{
 		{"appendfsync", "no", "always", "appendfsync everysec", "operating system"},
 		{"maxmemory-policy", "allkeys-lru", "noeviction", "noeviction", "thrown away"},
