@@ -115,12 +115,12 @@ func (e *Engine) runNodes(ctx context.Context) {
 // beat is one sign of life, and one look at the others and, now and then, at the catalog.
 func (e *Engine) beat(ctx context.Context) error {
 	n := &e.nodes
-	hidden := e.showNode(ctx)
-	if hidden != nil {
-		hidden = fmt.Errorf("tell the other nodes of this one: %w", hidden)
+	untold := e.showNode(ctx)
+	if untold != nil {
+		untold = fmt.Errorf("tell the other nodes of this one: %w", untold)
 	}
-	if hidden != nil && !errors.Is(hidden, store.ErrFull) {
-		return hidden // a full store cannot be told, and needs all the more that what is due in it goes
+	if untold != nil && !errors.Is(untold, store.ErrFull) {
+		return untold // a full store cannot be told, and needs all the more that what is due in it goes
 	}
 	if n.doubted {
 		if err := e.loadSecret(ctx); err != nil {
@@ -136,7 +136,7 @@ func (e *Engine) beat(ctx context.Context) error {
 		return err
 	}
 	if !n.doubted && len(lost) == 0 && now-n.refreshed < refreshEvery {
-		return hidden
+		return untold
 	}
 	err = errors.Join(e.refresh(ctx), e.refreshTopics(ctx))
 	if len(lost) > 0 {
@@ -148,9 +148,9 @@ func (e *Engine) beat(ctx context.Context) error {
 	n.refreshed, n.doubted = now, false
 	if now-n.orphans.looked >= orphanAge {
 		n.orphans.looked = now
-		return errors.Join(hidden, e.dropOrphans(ctx, now))
+		return errors.Join(untold, e.dropOrphans(ctx, now))
 	}
-	return hidden
+	return untold
 }
 
 // showNode writes this node's pair. If the one that it has written before is not there, the store has lost it, with the last
@@ -165,9 +165,12 @@ func (e *Engine) showNode(ctx context.Context) error {
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}
+		n.doubted = true
 	}
-	n.doubted = true
 	rev, err := e.store.Put(ctx, key, value, store.AnyRevision)
+	if err == nil {
+		n.doubted = true // if the store lost something before the first one, nobody has noticed
+	}
 	n.revision = rev
 	return err
 }

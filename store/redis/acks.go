@@ -50,7 +50,7 @@ func (v *server) await(ctx context.Context, p redis.Pipeliner, calls []*call) {
 		patience = ackTimeShort
 	}
 	w := &awaited{local: 1}
-	if t := v.promise.Load(); t != nil && t.awaitsAOF {
+	if t := v.promise.Load(); t != nil && t.aof && v.hasWaitAOF.Load() {
 		w.cmd = redis.NewCmd(ctx, "waitaof", 1, need, patience.Milliseconds())
 	} else {
 		w.cmd = redis.NewCmd(ctx, "wait", need, patience.Milliseconds())

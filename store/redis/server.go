@@ -49,6 +49,8 @@ type server struct {
 	replicas atomic.Int32
 	// promise is what its settings are worth; nil before it was asked.
 	promise atomic.Pointer[promise]
+	// hasWaitAOF says that it knows the command WAITAOF.
+	hasWaitAOF atomic.Bool
 
 	// identity is of the process that was spoken to last, nil while it takes no changes. expected is of another one that a
 	// connection has led to since, nil if none has: the next connection that leads there takes its side.
@@ -76,8 +78,6 @@ type promise struct {
 	// least is how many replicas the server wants before it takes changes, and short whether it has fewer.
 	least int
 	short bool
-	// awaitsAOF says that it has WAITAOF.
-	awaitsAOF bool
 }
 
 func newServer(s *Store, name string) *server {
@@ -244,6 +244,9 @@ func (v *server) meet(ctx context.Context, c *redis.Conn) error {
 	if err := v.judge(ctx, c, facts); err != nil {
 		return err
 	}
+	waitAOF := redis.NewSliceCmd(ctx, "command", "info", "waitaof")
+	err = c.Process(ctx, waitAOF)
+	v.hasWaitAOF.Store(err == nil && len(waitAOF.Val()) == 1 && waitAOF.Val()[0] != nil)
 	if err := v.fence(ctx, c, here); err != nil {
 		if !refusesChanges(err) {
 			return err
@@ -278,11 +281,6 @@ func (v *server) judge(ctx context.Context, c asker, facts map[string]string) er
 		}
 		// One that took the place of another, or was changed, is used all the same: there is no other.
 		warnings = append(warnings, err.Error())
-	}
-	if p.aof {
-		cmd := redis.NewSliceCmd(ctx, "command", "info", "waitaof")
-		err := c.Process(ctx, cmd)
-		p.awaitsAOF = err == nil && len(cmd.Val()) == 1 && cmd.Val()[0] != nil
 	}
 	v.promise.Store(&p)
 	v.said.Range(func(w, _ any) bool {
