@@ -128,6 +128,7 @@ func (d *damaged) try(t *testing.T, name, what string, content []byte) {
 		writeFile(t, filepath.Join(data, other), string(sound))
 	}
 	what = name + " " + what
+	noticed := exec.Command(dabba, "fsck", data).Run() != nil
 
 	// It only looks whether it starts: with its input at an end it stops at once.
 	args := []string{"serve", "--addr", "127.0.0.1:0", "--data", data, "--journal-size", "64KiB", "--until-input-ends", "--log-level", "warn"}
@@ -139,6 +140,9 @@ func (d *damaged) try(t *testing.T, name, what string, content []byte) {
 	switch code := cmd.ProcessState.ExitCode(); {
 	case code == 1:
 		d.lost++
+		if !noticed {
+			t.Errorf("%s: the server does not start, and fsck found no damage", what)
+		}
 		lines := strings.Split(strings.TrimSuffix(said.String(), "\n"), "\n")
 		if last := lines[len(lines)-1]; !strings.HasPrefix(last, "dabba: ") || !strings.Contains(last, data) || strings.Count(said.String(), "dabba: ") != 1 {
 			t.Errorf("%s: serve said:\n%s\nwant one line that says what is wrong and names the folder", what, said)
@@ -149,6 +153,7 @@ func (d *damaged) try(t *testing.T, name, what string, content []byte) {
 	}
 
 	srv := start(t, data, "--journal-size", "64KiB")
+	srv.harmed = noticed
 	c := srv.client()
 	there := map[string]bool{}
 	for {
@@ -176,6 +181,9 @@ func (d *damaged) try(t *testing.T, name, what string, content []byte) {
 		return
 	}
 	d.lost++
+	if !noticed {
+		t.Errorf("%s: %d messages are missing, and fsck found no damage", what, missing)
+	}
 	if log := said.String() + srv.log.String(); !strings.Contains(log, "damaged") {
 		t.Errorf("%s: %d messages are missing and nothing was said about it:\n%s", what, missing, log)
 	}

@@ -78,6 +78,7 @@ func (k *killer) torment(clients func(*load) []work, survey func(context.Context
 		}
 
 		transport.CloseIdleConnections()
+		k.srv.fsck()
 		k.srv = launch(t, k.data, k.args...)
 		restarts = append(restarts, k.srv.await())
 		k.book.restarted()

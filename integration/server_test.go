@@ -31,7 +31,13 @@ type server struct {
 	// printed gets the address from the banner and is closed when standard output ends.
 	printed chan string
 	ended   chan struct{}
+	// data is the folder, harmed whether the test damages it.
+	data   string
+	harmed bool
 }
+
+// lastOn is the last server that was launched on a folder.
+var lastOn sync.Map
 
 // launch starts a server on a free port and a folder, and returns at once. Journal files are small, so that they fill
 // often. It ends with the test.
@@ -44,7 +50,9 @@ func launch(t testing.TB, data string, args ...string) *server {
 		log:     newOutput(),
 		printed: make(chan string, 1),
 		ended:   make(chan struct{}),
+		data:    data,
 	}
+	lastOn.Store(data, s)
 	s.cmd.Env = environment()
 	s.cmd.Dir = filepath.Dir(data)
 	s.cmd.Stderr = s.log
@@ -70,6 +78,9 @@ func launch(t testing.TB, data string, args ...string) *server {
 	t.Cleanup(func() {
 		s.kill()
 		s.check()
+		if last, _ := lastOn.Load(data); last == s {
+			s.fsck()
+		}
 	})
 	return s
 }
@@ -175,6 +186,20 @@ func (s *server) check() {
 	if s.t.Failed() && said != "" {
 		const most = 5000
 		s.t.Logf("the server said, in the end:\n%s", said[max(0, len(said)-most):])
+	}
+}
+
+// fsck looks through the folder of a server that has ended, unless the test damages it: however it ended, nothing in it
+// is damaged.
+func (s *server) fsck() {
+	s.t.Helper()
+	if files, err := filepath.Glob(filepath.Join(s.data, "*.journal")); err != nil || len(files) == 0 || s.harmed {
+		return // it was never started, or keeps its data elsewhere
+	}
+	said, err := exec.Command(dabba, "fsck", s.data).CombinedOutput()
+	if err != nil {
+		const most = 5000
+		s.t.Errorf("fsck %s: %v:\n%s", s.data, err, said[max(0, len(said)-most):])
 	}
 }
 

@@ -94,8 +94,25 @@ func Check(o CheckOptions) (r Report, err error) {
 	if err := c.scanAll(); err != nil {
 		return Report{}, fmt.Errorf("check %s: %w", o.Dir, err)
 	}
+	c.missing()
 	c.compare()
 	return r, nil
+}
+
+// missing complains about a folder without a published checkpoint, unless it is one whose first start did not end.
+func (c *checking) missing() {
+	if !c.unpublished {
+		return
+	}
+	names, err := c.o.fs.List(c.o.Dir)
+	switch {
+	case err != nil:
+		c.problem(err)
+	case len(c.report.Files) == 0:
+		c.problem(fmt.Errorf("%s holds no data files: it is not the data folder of a server", c.o.Dir))
+	case published(names), slices.ContainsFunc(c.report.Files, func(f FileReport) bool { return f.Records > 0 }):
+		c.problem(fmt.Errorf("%s: %s is missing: restore it from a copy", c.o.Dir, currentName))
+	}
 }
 
 // checking is one check under way.
@@ -105,7 +122,9 @@ type checking struct {
 	loader loader
 	replay bool // the state could be loaded: records are applied to it
 	next   uint32
-	found  map[extentKey]int64
+	// unpublished says that there is no checkpoint: of a store whose first start did not end, or whose CURRENT is gone.
+	unpublished bool
+	found       map[extentKey]int64
 	// records are those of logs that were found.
 	records map[recordsKey]int64
 }
@@ -131,8 +150,7 @@ func (c *checking) load() {
 		return
 	}
 	c.report.Checkpoint = number
-	if number == 0 {
-		c.problem(fmt.Errorf("%s has no published checkpoint: it is new, or its file %s is missing", c.o.Dir, currentName))
+	if c.unpublished = number == 0; c.unpublished {
 		return
 	}
 	if err := loadCheckpoint(c.o.fs, c.o.Dir, number, c.loader.section); err != nil {
@@ -154,6 +172,7 @@ func (c *checking) scanAll() error {
 			c.problem(fmt.Errorf("data file %d is missing", file))
 		}
 	}
+	last := uint32(0) // of the chain
 	for c.replay && c.next != 0 {
 		i := slices.Index(files, c.next)
 		if i < 0 {
@@ -161,12 +180,16 @@ func (c *checking) scanAll() error {
 			break
 		}
 		files = slices.Delete(files, i, i+1)
-		file := c.next
+		last = c.next
 		c.next = 0
-		c.scan(file, c.apply)
+		c.scan(last, c.apply)
 	}
 	for _, file := range files {
 		c.scan(file, func(journal.LSN, journal.Position, record.Record) error { return nil })
+		f := c.report.Files[len(c.report.Files)-1]
+		if last != 0 && file > last && !f.Merged && f.Records > 0 {
+			c.problem(fmt.Errorf("data file %d has no seal, but data file %d holds records that follow", last, file))
+		}
 	}
 	slices.SortFunc(c.report.Files, func(a, b FileReport) int { return cmp.Compare(a.File, b.File) })
 	return nil
@@ -208,12 +231,12 @@ func (c *checking) compare() {
 	s := c.loader.store
 	for i := range c.report.Files {
 		f := &c.report.Files[i]
-		_, err := journal.Scan(c.o.fs, c.o.Dir, f.File, func(_ journal.LSN, _ journal.Position, _ uint32, r record.Record) error {
+		_, err := journal.Scan(c.o.fs, c.o.Dir, f.File, func(_ journal.LSN, pos journal.Position, _ uint32, r record.Record) error {
 			count := c.countLive
 			if r.Type == typeAppended {
 				count = c.countRecords
 			}
-			n, err := count(f.File, r)
+			n, err := count(pos, r)
 			f.Live += n
 			return err
 		})
@@ -226,24 +249,25 @@ func (c *checking) compare() {
 		return cmp.Compare(a.id, b.id)
 	})
 	for _, q := range queues {
-		extents, _ := q.where.freeze()
-		want := make(map[uint32]int64)
-		for _, e := range extents {
-			want[e.file] += e.live
-		}
-		for file, n := range want {
+		total := int64(0)
+		for file, n := range q.where.liveByFile() {
+			total += n
 			if have := c.found[extentKey{q.id, file}]; have != n {
 				c.problem(fmt.Errorf("queue %x has %d messages in data file %d, of which %d are there", q.id, n, file, have))
 			}
 		}
-		c.report.Queues = append(c.report.Queues, QueueReport{q.id, q.state.Stats(c.loader.latest)})
+		stats := q.state.Stats(c.loader.latest)
+		if want := stats.Ready + stats.Leased + stats.Delayed + stats.Dead; total != want {
+			c.problem(fmt.Errorf("queue %x has %d messages, of which the places of %d are known", q.id, want, total))
+		}
+		c.report.Queues = append(c.report.Queues, QueueReport{q.id, stats})
 	}
 	c.compareLogs()
 	c.report.Pairs = s.kv.state.List("", "", 1<<30)
 }
 
 // countLive counts the messages of a record that are in a queue which looks for them in this file.
-func (c *checking) countLive(file uint32, r record.Record) (n int64, err error) {
+func (c *checking) countLive(pos journal.Position, r record.Record) (n int64, err error) {
 	first, count, err := holds(r)
 	q := c.loader.store.queues[store.QueueID(r.Object)]
 	if err != nil || q == nil {
@@ -253,7 +277,7 @@ func (c *checking) countLive(file uint32, r record.Record) (n int64, err error) 
 		if !q.state.Live(seq) {
 			continue
 		}
-		if at, _, ok := q.where.find(seq); !ok || at.File != file {
+		if at, _, ok := q.where.find(seq); !ok || !leadsTo(at, pos) {
 			continue
 		}
 		if _, err := message(r, seq); err != nil {
@@ -261,6 +285,11 @@ func (c *checking) countLive(file uint32, r record.Record) (n int64, err error) 
 		}
 		n++
 	}
-	c.found[extentKey{q.id, file}] += n
+	c.found[extentKey{q.id, pos.File}] += n
 	return n, nil
+}
+
+// leadsTo says whether a walk from there comes to a record at pos.
+func leadsTo(from, pos journal.Position) bool {
+	return from.File == pos.File && from.Offset <= pos.Offset
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/internal/disk"
 )
 
 // filled makes a data folder with rolled, merged and recycled files, and returns it with the number of messages left.
@@ -80,6 +81,43 @@ func TestCheckOfASoundFolder(t *testing.T) {
 	}
 	if len(r.Problems) > 0 || live != left || len(r.Queues) != 1 || r.Queues[0].ID != 1 || records == 0 {
 		t.Errorf("Check: %d records, %+v; want %d live messages of one queue and no problem", records, r, left)
+	}
+}
+
+// TestCheckOfLogsThatWereMerged merges data files that each hold few records of a log: a partition then has several
+// extents in one file, and a queue, too.
+func TestCheckOfLogsThatWereMerged(t *testing.T) {
+	t.Parallel()
+	sim := disk.NewSim()
+	merged := 0
+	s := onSim(t, sim, Options{Events: Events{Merged: func(files int, _ int64) { merged = max(merged, files) }}})
+	s.upkeep.stop()
+	if err := s.ConfigureLog(t.Context(), 3, store.LogSettings{Revision: 1, Partitions: 2}); err != nil {
+		t.Fatal(err)
+	}
+	for range 30 {
+		for partition := range uint32(2) {
+			records := make([]store.LogRecord, 5)
+			for i := range records {
+				records[i] = store.LogRecord{Payload: make([]byte, 100), Size: 100}
+			}
+			part := store.AppendPart{Partition: partition, Records: records}
+			if _, err := s.Append(t.Context(), store.AppendParams{Log: 3, Revision: 1, Parts: []store.AppendPart{part}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fillAndDrain(t, s)
+	}
+	for range 3 {
+		s.maintain()
+	}
+	if merged < 2 {
+		t.Fatalf("%d files were merged at once, want several: the folder does not show what it should", merged)
+	}
+	mustClose(t, s)
+	r, err := Check(CheckOptions{Dir: "data", fs: sim})
+	if err != nil || len(r.Problems) > 0 {
+		t.Errorf("Check of a sound folder with a log: %v, problems %q, want none", err, r.Problems)
 	}
 }
 

@@ -41,7 +41,9 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func checkpointName(n uint64) string { return fmt.Sprintf("checkpoint-%08d", n) }
+const checkpointPrefix = "checkpoint-"
+
+func checkpointName(n uint64) string { return fmt.Sprintf("%s%08d", checkpointPrefix, n) }
 
 // start is what a checkpoint says about the journal and the clock.
 type start struct {

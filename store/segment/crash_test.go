@@ -2,7 +2,10 @@ package segment
 
 import (
 	"context"
+	"errors"
 	"io"
+	iofs "io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +19,15 @@ import (
 // small opens stores of the smallest files there are.
 var small = storetest.Disk{
 	Reserve: freeMargin + 4*journal.MinFileSize,
+	Check: func(fs disk.FS) (storetest.Checked, error) {
+		files, err := journal.List(fs, storetest.Folder)
+		if errors.Is(err, iofs.ErrNotExist) || err == nil && len(files) == 0 {
+			return storetest.Checked{}, nil // the first start made no data file yet
+		}
+		r, err := Check(CheckOptions{Dir: storetest.Folder, fs: fs})
+		torn := slices.ContainsFunc(r.Files, func(f FileReport) bool { return f.Torn > 0 })
+		return storetest.Checked{Problems: r.Problems, Torn: torn}, err
+	},
 	Open: func(fs disk.FS, c *storetest.Clock, rand io.Reader, seen *storetest.Exercised) (store.Store, error) {
 		s, err := Open(context.Background(), Options{
 			Dir: storetest.Folder, Now: c.Now, Rand: rand, FileSize: 2 * journal.MinFileSize, fs: fs,

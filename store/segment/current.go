@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/dabba-mq/dabba/store"
@@ -82,6 +83,14 @@ func current(fsys disk.FS, dir string) (uint64, error) {
 	return binary.LittleEndian.Uint64(b[12:]), nil
 }
 
+// published says whether a folder once had a published checkpoint, by the names in it: the first one is published before
+// the second is begun.
+func published(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		return strings.HasPrefix(name, checkpointPrefix) && name != checkpointName(1)
+	})
+}
+
 // checkHead checks magic and version.
 func checkHead(name string, b []byte, magic string) error {
 	if string(b[:8]) != magic {
@@ -101,7 +110,7 @@ func (s *Store) removeStale(published uint64) error {
 		return err
 	}
 	for _, name := range names {
-		stale := strings.HasPrefix(name, "checkpoint-") && name != checkpointName(published) || name == currentName+".tmp"
+		stale := strings.HasPrefix(name, checkpointPrefix) && name != checkpointName(published) || name == currentName+".tmp"
 		if !stale {
 			continue
 		}

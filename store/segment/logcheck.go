@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/internal/journal"
 	"github.com/dabba-mq/dabba/store/internal/model"
 	"github.com/dabba-mq/dabba/store/internal/record"
 )
@@ -25,7 +26,7 @@ type recordsKey struct {
 }
 
 // countRecords counts the records in an appended event that are in a log which looks for them in this file.
-func (c *checking) countRecords(file uint32, r record.Record) (n int64, err error) {
+func (c *checking) countRecords(pos journal.Position, r record.Record) (n int64, err error) {
 	b, err := decodeLogBatch(r)
 	l := c.loader.store.logs[store.LogID(r.Object)]
 	if err != nil || l == nil {
@@ -37,14 +38,14 @@ func (c *checking) countRecords(file uint32, r record.Record) (n int64, err erro
 		}
 		w := &l.parts[run.Partition].where
 		for o := run.First; run.Has(o); o++ {
-			if at, _, ok := w.find(seqOf(o)); seqOf(o) < w.floor || !ok || at.File != file {
+			if at, _, ok := w.find(seqOf(o)); seqOf(o) < w.floor || !ok || !leadsTo(at, pos) {
 				continue
 			}
 			if _, err := b.Record(run, o); err != nil {
 				return n, err
 			}
 			n++
-			c.records[recordsKey{l.id, run.Partition, file}]++
+			c.records[recordsKey{l.id, run.Partition, pos.File}]++
 		}
 	}
 	return n, nil
@@ -57,12 +58,11 @@ func (c *checking) compareLogs() {
 	for _, l := range logs {
 		bounds := l.state.AllBounds()
 		for i, p := range l.parts {
-			extents, _ := p.where.freeze()
 			total := int64(0)
-			for _, e := range extents {
-				total += e.live
-				if have := c.records[recordsKey{l.id, uint32(i), e.file}]; have != e.live {
-					c.problem(fmt.Errorf("%s has %d records in data file %d, of which %d are there", p.where.owner, e.live, e.file, have))
+			for file, n := range p.where.liveByFile() {
+				total += n
+				if have := c.records[recordsKey{l.id, uint32(i), file}]; have != n {
+					c.problem(fmt.Errorf("%s has %d records in data file %d, of which %d are there", p.where.owner, n, file, have))
 				}
 			}
 			if want := int64(bounds[i].Next - bounds[i].First); total != want {

@@ -75,17 +75,21 @@ func (s *Store) load(ctx context.Context) error {
 	if err := s.fs().SyncDir(s.o.Dir); err != nil {
 		return err
 	}
-	published, err := current(s.fs(), s.o.Dir)
+	number, err := current(s.fs(), s.o.Dir)
 	if err != nil {
 		return err
 	}
 	l := loader{store: s}
-	if published > 0 {
-		if err := loadCheckpoint(s.fs(), s.o.Dir, published, l.section); err != nil {
+	if number == 0 {
+		if err := s.neverPublished(); err != nil {
+			return err
+		}
+	} else {
+		if err := loadCheckpoint(s.fs(), s.o.Dir, number, l.section); err != nil {
 			return err
 		}
 		if l.start.File == 0 || l.queues != len(s.queues) || l.logs != len(s.logs) {
-			return fmt.Errorf("checkpoint %d is not complete: %w", published, store.ErrCorrupt)
+			return fmt.Errorf("checkpoint %d is not complete: %w", number, store.ErrCorrupt)
 		}
 	}
 	l.latest = l.start.at
@@ -93,12 +97,21 @@ func (s *Store) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.upkeep.published, s.upkeep.tried = published, published
+	s.upkeep.published, s.upkeep.tried = number, number
 	s.clock = model.NewClock(s.o.Now, l.latest)
-	if err := s.begin(ctx, published); err != nil {
+	if err := s.begin(ctx, number); err != nil {
 		return errors.Join(err, s.journal.Close())
 	}
 	return nil
+}
+
+// neverPublished refuses a folder that had a checkpoint and has lost the file that names it.
+func (s *Store) neverPublished() error {
+	names, err := s.fs().List(s.o.Dir)
+	if err == nil && published(names) {
+		return fmt.Errorf("%s is missing: restore it from a copy: %w", path.Join(s.o.Dir, currentName), store.ErrCorrupt)
+	}
+	return err
 }
 
 // begin makes what was recovered ready to be served.

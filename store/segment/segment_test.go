@@ -23,6 +23,13 @@ func TestContract(t *testing.T) {
 		Open: func(t *testing.T, c *storetest.Clock) store.Store {
 			return open(t, Options{Now: c.Now, fs: disk.NewSim()})
 		},
+		Check: func(t *testing.T, s store.Store) []string {
+			r, err := Check(CheckOptions{Dir: "data", fs: s.(*Store).o.fs})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Problems
+		},
 		Reopen: func(t *testing.T, s store.Store) store.Store {
 			before := s.(*Store)
 			if err := before.Close(); err != nil {

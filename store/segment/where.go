@@ -220,6 +220,16 @@ func (w *where) usage(sum map[uint32]int64) {
 // perMessage is about what a record and a table row add to the size of a message on disk.
 const perMessage = 80
 
+// liveByFile counts live messages by file: a merge can leave several extents in one.
+func (w *where) liveByFile() map[uint32]int64 {
+	extents, _ := w.freeze()
+	sum := make(map[uint32]int64)
+	for _, e := range extents {
+		sum[e.file] += e.live
+	}
+	return sum
+}
+
 // freeze copies the extents that hold live messages and says up to which sequence places are known. The points are shared: those that are there do not change.
 func (w *where) freeze() ([]extent, store.Seq) {
 	w.mu.Lock()

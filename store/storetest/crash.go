@@ -25,8 +25,30 @@ type Disk struct {
 	// knows, so that files roll over, merge and are checkpointed within a few dozen calls. What the backend does beside
 	// answering is counted in seen.
 	Open func(fs disk.FS, c *Clock, rand io.Reader, seen *Exercised) (store.Store, error)
+	// Check looks through what is in [Folder] without changing it, as the tool for people does.
+	Check func(fs disk.FS) (Checked, error)
 	// Reserve is the number of bytes that the backend keeps free for itself when it refuses sends.
 	Reserve int64
+}
+
+// Checked is what a look through a folder found.
+type Checked struct {
+	// Problems are sentences about damage. There are none in a folder that a crash left on an honest disk.
+	Problems []string
+	// Torn says that there is an unfinished write at the end.
+	Torn bool
+}
+
+// sound looks through a folder in which nothing may be damaged.
+func (d Disk) sound(when string, fs disk.FS) error {
+	found, err := d.Check(fs)
+	if err != nil {
+		return fmt.Errorf("check %s: %w", when, err)
+	}
+	if len(found.Problems) > 0 {
+		return fmt.Errorf("check %s found damage in a sound folder:\n  %s", when, strings.Join(found.Problems, "\n  "))
+	}
+	return nil
 }
 
 // Exercised counts what happened behind the calls. A run in which one of these never happened has proved little.
@@ -199,6 +221,9 @@ func (w *world) recover(d Disk, sim *disk.Sim, rng *rand.Rand, nested bool, show
 		sim = w.openAndCrash(d, sim, rng)
 	}
 	clock := w.clock.split()
+	if err := d.sound("after the crash", sim); err != nil {
+		return err
+	}
 	s, err := d.Open(sim, clock, randomBytes(rng), w.seen)
 	if err != nil {
 		return fmt.Errorf("open after the crash: %w\n%v", err, sim)
@@ -209,6 +234,9 @@ func (w *world) recover(d Disk, sim *disk.Sim, rng *rand.Rand, nested bool, show
 	}
 	if e := s.Close(); err == nil && e != nil {
 		err = fmt.Errorf("close after the crash: %w", e)
+	}
+	if err == nil {
+		err = d.sound("after closing what was recovered", sim)
 	}
 	return err
 }

@@ -77,6 +77,10 @@ func (p damagePlan) run(t *testing.T, d Disk, count map[verdict]*atomic.Int64) {
 	}
 	rng := random(p.seed, 1)
 	whole := w.sim.Crash(disk.Mode{Data: disk.Lost, Entries: disk.Lost}, rng)
+	if err := d.sound("before the damage", whole); err != nil {
+		t.Errorf("workload %q, seed %d, crashed %v: %v", p.load.name, p.seed, p.crashed, err)
+		return
+	}
 	if p.crashed {
 		go func() { _ = w.close() }()
 	}
@@ -86,7 +90,15 @@ func (p damagePlan) run(t *testing.T, d Disk, count map[verdict]*atomic.Int64) {
 		if err != nil {
 			t.Fatalf("damage %s: %v", what, err)
 		}
+		noticed, err := d.Check(sim)
+		if err != nil {
+			t.Errorf("workload %q, seed %d, crashed %v, damage %d: %s: check: %v", p.load.name, p.seed, p.crashed, try, what, err)
+			return
+		}
 		v, err := w.judge(d, sim, rng, p.crashed && wiped)
+		if err == nil && v != isHarmless && len(noticed.Problems) == 0 && !noticed.Torn {
+			err = errors.New("the check found nothing, and opening or reading did")
+		}
 		if err != nil {
 			t.Errorf("workload %q, seed %d, crashed %v, damage %d: %s: %v\n%s", p.load.name, p.seed, p.crashed, try, what, err, w.story())
 			return

@@ -32,11 +32,7 @@ func setup(t *testing.T, h Harness) *fixture {
 	t.Helper()
 	f := &fixture{T: t, harness: h, clock: NewClock(), revision: make(map[store.QueueID]uint64)}
 	f.store = h.Open(t, f.clock)
-	t.Cleanup(func() {
-		if err := f.store.Close(); err != nil && !errors.Is(err, store.ErrClosed) {
-			t.Errorf("Close() = %v, want nil", err)
-		}
-	})
+	t.Cleanup(func() { h.close(t, f.store) })
 	return f
 }
 

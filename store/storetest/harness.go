@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/dabba-mq/dabba/store"
@@ -13,9 +14,26 @@ type Harness struct {
 	// Reopen closes a store that Open or Reopen returned, which may be closed already, and opens again what it kept,
 	// with the same clock. Nil if the backend keeps nothing.
 	Reopen func(t *testing.T, s store.Store) store.Store
+	// Check looks through what a store kept that Open or Reopen returned and that was closed, and returns what is damaged.
+	// Nil if the backend has nothing that could be looked through.
+	Check func(t *testing.T, s store.Store) (problems []string)
 	// lone says that the store serves one caller at a time, tells nobody, does not end and trusts its clock. No backend
 	// is like that.
 	lone bool
+}
+
+// close closes a store and looks through what it kept.
+func (h Harness) close(t *testing.T, s store.Store) {
+	t.Helper()
+	if err := s.Close(); err != nil && !errors.Is(err, store.ErrClosed) {
+		t.Errorf("Close() = %v, want nil", err)
+	}
+	if h.Check == nil {
+		return
+	}
+	if problems := h.Check(t, s); len(problems) > 0 {
+		t.Errorf("check of what a closed store kept: found %q, want no damage", problems)
+	}
 }
 
 // testCase is one promise of the contract.

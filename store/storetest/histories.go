@@ -36,10 +36,9 @@ func compare(t *testing.T, h Harness, calls []call) ([]string, error) {
 	tested.reopen = func() { tested.store = h.Reopen(t, tested.store) }
 	reference := &side{store: newPlain(clock), reopen: func() {}, numbers: make(map[claimID]int)}
 	defer func() {
-		for _, s := range []*side{tested, reference} {
-			if err := s.store.Close(); err != nil {
-				t.Errorf("Close() = %v, want nil", err)
-			}
+		h.close(t, tested.store)
+		if err := reference.store.Close(); err != nil {
+			t.Errorf("Close() = %v, want nil", err)
 		}
 	}()
 	w := newHistoryWorld(t.Context(), clock)

@@ -28,9 +28,7 @@ func logHistories(t *testing.T, h Harness) {
 				t.Fatalf("log history %d of seed %d:\n%s\n%s", run, s, strings.Join(w.story[max(0, len(w.story)-30):], "\n"), w.diverged)
 			}
 		}
-		if err := w.stores[0].Close(); err != nil {
-			t.Fatalf("Close() = %v, want nil", err)
-		}
+		h.close(t, w.stores[0])
 	}
 }
 

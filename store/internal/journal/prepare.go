@@ -114,17 +114,21 @@ func (j *Journal) makeSpare(room int64) (*dataFile, error) {
 	if size > maxFileSize {
 		return nil, fmt.Errorf("a file of %d bytes is too large", size)
 	}
-	salt, err := newSalt(j.o.Rand)
-	if err != nil {
-		return nil, err
-	}
-	h := record.FileHeader{Kind: record.Journal, Salt: salt, Size: size}
-	free := j.allot(&h)
-	if free != "" {
+	for {
+		salt, err := newSalt(j.o.Rand)
+		if err != nil {
+			return nil, err
+		}
+		h := record.FileHeader{Kind: record.Journal, Salt: salt, Size: size}
+		free := j.allot(&h)
+		if free == "" {
+			return j.fresh(h)
+		}
 		h.Recycled = true
-		return j.recycle(free, h)
+		if d, err := j.recycle(free, h); err == nil {
+			return d, nil
+		} // it was removed: what is wrong with a file that holds nothing matters to nobody
 	}
-	return j.fresh(h)
 }
 
 // allot gives a file to be made its number, and a file to make it from if one is free and large enough.
@@ -166,7 +170,7 @@ func (j *Journal) recycle(free string, h record.FileHeader) (d *dataFile, err er
 	name := path.Join(j.o.Dir, free)
 	f, err := j.o.FS.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, j.removeAny(name))
 	}
 	d = &dataFile{File: f, header: h, capacity: h.Size}
 	defer func() {
