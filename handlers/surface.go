@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -55,10 +56,13 @@ type surface struct {
 	auth    func(http.Handler) http.Handler
 	count   *metrics.Metrics
 	scrapes http.Handler
+	// native has the first segments of the paths that are not of the SQS wire.
+	native map[string]bool
 }
 
-func newSurface(c Config) *surface {
-	s := &surface{router: chi.NewRouter(), count: c.Metrics, scrapes: c.Metrics.Handler()}
+// newSurface has no routes yet. withSQS says that clients of SQS are answered in their own protocol at all paths.
+func newSurface(c Config, withSQS bool) *surface {
+	s := &surface{router: chi.NewRouter(), count: c.Metrics, scrapes: c.Metrics.Handler(), native: make(map[string]bool)}
 	x := &exchange.Exchange{
 		Bodies:  middleware.NewBudget(maxBodies),
 		Answers: middleware.NewBudget(maxAnswers),
@@ -92,11 +96,60 @@ func newSurface(c Config) *surface {
 	if c.Verifier != nil {
 		s.auth = auth.Middleware(c.Verifier, s.api.Refuse)
 	}
-	s.router.NotFound(s.counted("", "unknown", s.api.Handle(s.api.NotFound)))
-	s.router.MethodNotAllowed(s.counted("", "unknown", s.api.MethodNotAllowed(s.allowed)))
+	var notFound, notAllowed http.Handler = s.api.Handle(s.api.NotFound), s.api.MethodNotAllowed(s.allowed)
 	observer := middleware.Observer{Log: c.Log, IDs: middleware.NewIDs(rand.Reader), Now: time.Now}
-	s.Handler = observer.Wrap(s.router)
+	h := http.Handler(s.router)
+	if withSQS {
+		notFound, notAllowed = s.unrouted(notFound), s.unrouted(notAllowed)
+		observer.Failed = s.failed
+		h = s.routed()
+	}
+	s.router.NotFound(s.counted("", "unknown", notFound))
+	s.router.MethodNotAllowed(s.counted("", "unknown", notAllowed))
+	s.Handler = observer.Wrap(h)
 	return s
+}
+
+// routed is the router, but for clients of SQS that name their operation in a header: they get no answer of the native API
+// at any path.
+func (s *surface) routed() http.Handler {
+	misled := s.counted("", "unknown", s.sqs.Misled(s.router))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if sqs.Targets(r) && s.isNative(r.URL.Path) {
+			misled.ServeHTTP(w, r)
+			return
+		}
+		s.router.ServeHTTP(w, r)
+	})
+}
+
+// unrouted is native, for requests that no route takes, and the SQS wire for its clients among them.
+func (s *surface) unrouted(native http.Handler) http.Handler {
+	misled, elsewhere := s.sqs.Misled(native), s.sqs.Elsewhere(native)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.isNative(r.URL.Path) {
+			misled.ServeHTTP(w, r)
+			return
+		}
+		elsewhere.ServeHTTP(w, r)
+	})
+}
+
+// failed answers a client of SQS whose request made its handler panic; false for all others.
+func (s *surface) failed(w http.ResponseWriter, r *http.Request) bool {
+	if !sqs.Speaks(r) && (r.Method != http.MethodPost || s.isNative(r.URL.Path)) {
+		return false
+	}
+	s.sqs.Failed(w, r)
+	return true
+}
+
+// isNative says whether a path is not of the SQS wire, going by its first segment.
+func (s *surface) isNative(path string) bool { return s.native[firstSegment(path)] }
+
+func firstSegment(path string) string {
+	first, _, _ := strings.Cut(strings.TrimLeft(path, "/"), "/")
+	return first
 }
 
 // failoversOf shows what was counted of the store's failovers.
@@ -119,6 +172,9 @@ func Routes(c Config) chi.Routes { return routes(c).router }
 
 // open adds a route that needs no token. What can be got can be asked for its headers alone: net/http leaves out the body.
 func (s *surface) open(method, path string, h http.Handler) {
+	if first := firstSegment(path); first != "" && first[0] != '{' {
+		s.native[first] = true
+	}
 	s.router.Method(method, path, s.counted(method, path, h))
 	if method == http.MethodGet {
 		s.router.Method(http.MethodHead, path, s.counted(http.MethodHead, path, h))

@@ -19,6 +19,9 @@ type Observer struct {
 	IDs *IDs
 	// Now is the clock of deadlines and log lines.
 	Now func() time.Time
+	// Failed, unless nil, answers a request whose handler panicked, and says whether it did: a client reads errors in its
+	// own protocol only. Those it leaves get a problem.
+	Failed func(http.ResponseWriter, *http.Request) bool
 }
 
 // Wrap gives every request an id, which the answer carries, logs it and answers 500 when next panics. The error of a
@@ -68,6 +71,9 @@ func (o *Observer) recovered(res *Response, r *http.Request, v any) {
 	if res.status != 0 {
 		// Part of an answer is out: cutting the connection is the only way left to say that it is not whole.
 		panic(http.ErrAbortHandler)
+	}
+	if o.Failed != nil && o.Failed(res, r) {
+		return
 	}
 	problem.Write(res, problem.Problem{
 		Status:  http.StatusInternalServerError,

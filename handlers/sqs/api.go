@@ -72,5 +72,6 @@ func New(c Config) *API {
 	return &API{Config: c}
 }
 
-// Asks says whether a request that could also be for a person's browser is for this wire: a GET of "/".
+// Asks says whether the URL of a request names an operation: so one that could also be for a person's browser, as a GET of
+// "/", is for this wire.
 func Asks(r *http.Request) bool { return r.URL.Query().Has("Action") }

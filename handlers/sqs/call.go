@@ -2,6 +2,7 @@ package sqs
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -34,14 +35,18 @@ func (c *call) tenant() string {
 }
 
 // queue is the queue that a request is about, if the principal may perform the action on it: send, receive, read or
-// manage. The parameter may be a URL, of which only the path counts since clients sit behind proxies, or a bare name.
-func (c *call) queue(parameter, action string) (engine.Ref, error) {
-	name := nameInURL(parameter)
-	if name == "" {
-		name = nameInPath(c.r.URL.Path)
-	}
-	if name == "" {
+// manage. The parameter QueueUrl, if there is one, names it, whatever the path is; one that names none never falls back
+// to the path, which may be of another queue. Only the last segment of either counts: clients sit behind proxies, and come
+// with URLs of other servers.
+func (c *call) queue(parameter *string, action string) (engine.Ref, error) {
+	var name string
+	if parameter != nil {
+		name = nameInURL(*parameter)
+	} else if name = nameInPath(c.r.URL.EscapedPath()); name == "" {
 		return engine.Ref{}, missing("QueueUrl")
+	}
+	if !validQueueName(name) {
+		return engine.Ref{}, noQueue()
 	}
 	return c.named(name, action)
 }
@@ -56,7 +61,7 @@ func (c *call) named(name, action string) (engine.Ref, error) {
 
 // existing is [call.queue] of one that there is, with its configuration, which is shared. That a queue is missing comes before
 // whatever else is wrong with a request.
-func (c *call) existing(parameter, action string) (engine.Ref, *engine.QueueConfig, error) {
+func (c *call) existing(parameter *string, action string) (engine.Ref, *engine.QueueConfig, error) {
 	ref, err := c.queue(parameter, action)
 	if err != nil {
 		return engine.Ref{}, nil, err
@@ -78,27 +83,42 @@ func (c *call) configure(ref engine.Ref, do func(*engine.QueueConfig) error) (*n
 	return &nothing{}, nil
 }
 
-// nameInURL is the queue's name in the URL of a queue; empty for a URL that is of none.
+// nameInURL is the queue's name in a QueueUrl parameter: the last segment of a URL's path, whose scheme and host do not
+// matter and may be missing, or a bare name. It is empty when there is none.
 func nameInURL(s string) string {
-	if !strings.Contains(s, "/") {
+	if end := strings.IndexAny(s, "?#"); end >= 0 {
+		s = s[:end]
+	}
+	if !strings.Contains(s, "/") { // a name, or a URL that was escaped once too often
+		s = unescaped(s)
+	}
+	if _, rest, absolute := strings.Cut(s, "://"); absolute {
+		_, s, _ = strings.Cut(rest, "/")
+	}
+	return nameInPath(s)
+}
+
+// nameInPath is the last segment of an escaped path. What comes before it is an account, or what other servers and proxies
+// put there. Slashes may be doubled and may follow it.
+func nameInPath(path string) string {
+	path = strings.TrimRight(path, "/")
+	return unescaped(path[strings.LastIndexByte(path, '/')+1:])
+}
+
+// unescaped is s without escapes; s itself if they are wrong, which no name of a queue has.
+func unescaped(s string) string {
+	if !strings.Contains(s, "%") {
 		return s
 	}
-	u, err := url.Parse(s)
+	plain, err := url.PathUnescape(s)
 	if err != nil {
 		return s
 	}
-	return nameInPath(u.Path)
+	return plain
 }
 
-// nameInPath is what follows the account, before which a proxy may have its own part of the path.
-func nameInPath(path string) string {
-	path = strings.Trim(path, "/")
-	account := strings.LastIndexByte(path, '/')
-	if account < 0 {
-		return ""
-	}
-	return path[account+1:]
-}
+// isService says whether the path is the service's own and not the URL of a queue, which has an account before the name.
+func isService(path string) bool { return !strings.Contains(strings.Trim(path, "/"), "/") }
 
 // url is the URL of a queue: as the client reached the server, unless the server knows better.
 func (c *call) url(name string) string {
@@ -108,9 +128,20 @@ func (c *call) url(name string) string {
 		if c.r.TLS != nil || c.r.Header.Get("X-Forwarded-Proto") == "https" {
 			scheme = "https"
 		}
-		base = scheme + "://" + c.r.Host
+		base = scheme + "://" + c.host()
 	}
 	return base + "/" + c.Account + "/" + name
+}
+
+// host is how the client reached the server. A client of HTTP/1.0 need not name it: it reached the address it is connected to.
+func (c *call) host() string {
+	if c.r.Host != "" {
+		return c.r.Host
+	}
+	if at, ok := c.r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		return at.String()
+	}
+	return "localhost"
 }
 
 // arn is the Amazon Resource Name of a queue in the request's region.

@@ -2,7 +2,7 @@ package sqs
 
 import (
 	"maps"
-	"regexp"
+	"strings"
 
 	"github.com/dabba-mq/dabba/engine"
 )
@@ -80,13 +80,11 @@ func isTaken(err error) bool {
 	return e.Code == engine.CodeConflict && e.Field == "If-None-Match"
 }
 
-var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.fifo)?$`)
-
 // maxQueueName is the length of a queue's name, the suffix of FIFO queues included.
 const maxQueueName = 80
 
 func validQueueName(name string) bool {
-	return len(name) <= maxQueueName && queueName.MatchString(name)
+	return len(name) <= maxQueueName && isLabel(strings.TrimSuffix(name, engine.FIFOSuffix))
 }
 
 // wrongName refuses a name that is none, or that only a FIFO queue has.

@@ -19,7 +19,7 @@ func (c *call) deleteMessage(in *deleteMessageRequest) (*nothing, error) {
 }
 
 // settles is the queue whose delivery a request is about, which it names by a handle.
-func (c *call) settles(queueURL, handle string) (engine.Ref, error) {
+func (c *call) settles(queueURL *string, handle string) (engine.Ref, error) {
 	ref, _, err := c.existing(queueURL, "receive")
 	if err == nil && handle == "" {
 		err = missing("ReceiptHandle")

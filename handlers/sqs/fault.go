@@ -74,8 +74,10 @@ var (
 	internalFailure      = &kind{http.StatusInternalServerError, "InternalFailure", common + "InternalFailure"}
 	invalidAction        = &kind{http.StatusBadRequest, "InvalidAction", common + "UnknownOperationException"}
 	malformedRequest     = &kind{http.StatusBadRequest, "MalformedInput", common + "SerializationException"}
+	methodNotAllowed     = &kind{http.StatusMethodNotAllowed, "MethodNotAllowed", common + "MethodNotAllowedException"}
 	requestEntityTooLong = &kind{http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", common + "RequestEntityTooLarge"}
 	serviceUnavailable   = &kind{http.StatusServiceUnavailable, "ServiceUnavailable", common + "ServiceUnavailable"}
+	unknownPath          = &kind{http.StatusNotFound, "InvalidAddress", "InvalidAddress"}
 	unknownOperation     = &kind{http.StatusNotFound, "UnknownOperation", common + "UnknownOperationException"}
 )
 

@@ -36,10 +36,13 @@ func (j *jsonProtocol) contentType() string { return jsonType }
 
 func (j *jsonProtocol) find() (operation, *fault) {
 	op, ok := operations[j.name]
-	if !ok {
-		return operation{}, unknownAction(j.name)
+	switch {
+	case ok:
+		return op, nil
+	case j.name == "":
+		return operation{}, invalidAction.is("Name an operation in the header X-Amz-Target, as AmazonSQS.ListQueues.")
 	}
-	return op, nil
+	return operation{}, unknownAction(j.name)
 }
 
 // decode reads one object; an empty body is an empty one. Members that are not known are passed over, as AWS does.

@@ -32,7 +32,7 @@ type sending struct {
 }
 
 // sendTo begins a send to the queue.
-func (c *call) sendTo(queueURL string, batch bool) (*sending, error) {
+func (c *call) sendTo(queueURL *string, batch bool) (*sending, error) {
 	ref, config, err := c.existing(queueURL, "send")
 	if err != nil {
 		return nil, err

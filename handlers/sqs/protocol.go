@@ -1,6 +1,8 @@
 package sqs
 
 import (
+	"bytes"
+	"errors"
 	"mime"
 	"net/http"
 	"strings"
@@ -10,6 +12,9 @@ const (
 	jsonType  = "application/x-amz-json-1.0"
 	xmlType   = "text/xml"
 	plainJSON = "application/json"
+	formType  = "application/x-www-form-urlencoded"
+	// laterJSONType is that of a later version, which clients confuse with this one.
+	laterJSONType = "application/x-amz-json-1.1"
 	// target is what the operation's name follows in the header that names it.
 	target = "AmazonSQS."
 	// targetHeader is in canonical form.
@@ -23,19 +28,58 @@ const maxValues = 10_000
 // newProtocol finds out which protocol a request is in. It shares memory with the body, which must be whole by then; nil
 // is for a request that could not be read.
 func newProtocol(r *http.Request, body []byte) protocol {
-	if r.Header[targetHeader] != nil || isJSON(r) {
+	targeted := r.Header[targetHeader] != nil
+	switch labelOf(r) {
+	case amazonLabel:
+		return newJSON(r, body)
+	case jsonLabel:
+		if targeted || !Asks(r) { // Query has no such label, but its parameters in the URL are enough for it
+			return newJSON(r, body)
+		}
+	case formLabel, noLabel:
+		// Some clients send the target with Query, too. A body that begins like JSON is JSON whatever its label says.
+		q := newQuery(r, body)
+		if !targeted || q.action != "" && !beginsObject(body) || body == nil && labelOf(r) == formLabel {
+			return q
+		}
 		return newJSON(r, body)
 	}
 	return newQuery(r, body)
 }
 
-func isJSON(r *http.Request) bool {
+// label is what a request's Content-Type makes of its protocol.
+type label uint8
+
+const (
+	noLabel label = iota // none, or one that neither protocol has
+	amazonLabel
+	jsonLabel
+	formLabel
+)
+
+func labelOf(r *http.Request) label {
 	given := r.Header.Get("Content-Type")
 	if given == jsonType {
-		return true
+		return amazonLabel
 	}
 	media, _, err := mime.ParseMediaType(given)
-	return err == nil && media == jsonType
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
+		return noLabel
+	}
+	switch media {
+	case jsonType, laterJSONType:
+		return amazonLabel
+	case plainJSON:
+		return jsonLabel
+	case formType:
+		return formLabel
+	}
+	return noLabel
+}
+
+// beginsObject says whether a body begins as an object of JSON does.
+func beginsObject(body []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{"))
 }
 
 // tooManyValues is about a request of more than [maxValues].

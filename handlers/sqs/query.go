@@ -78,7 +78,7 @@ func (q *queryProtocol) find() (operation, *fault) {
 		return operation{}, unknownOperation.is("Name an operation in the parameter Action.")
 	}
 	op, ok := operations[q.action]
-	if !ok || op.serviceOnly && nameInPath(q.path) != "" {
+	if !ok || op.serviceOnly && !isService(q.path) {
 		return operation{}, unknownAction(q.action)
 	}
 	return op, nil

@@ -80,7 +80,7 @@ func TestQueryDecodeReadsURLAndBody(t *testing.T) {
 	if err := q.decode(&got); err != nil {
 		t.Fatal(err)
 	}
-	if q.operation() != "SendMessage" || got.QueueURL != "u" || got.MessageBody != "b" || *got.MessageGroupID != "g" {
+	if q.operation() != "SendMessage" || *got.QueueURL != "u" || got.MessageBody != "b" || *got.MessageGroupID != "g" {
 		t.Errorf("%s: %+v, want the parameters of URL and body", q.operation(), got)
 	}
 }

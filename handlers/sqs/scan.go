@@ -11,7 +11,7 @@ func scan(body []byte, request any) bool {
 	case *sendMessageRequest:
 		ok := s.Object(func(name []byte) bool {
 			if string(name) == "QueueUrl" {
-				return s.text(&in.QueueURL)
+				return s.given(&in.QueueURL)
 			}
 			return s.outgoing(&in.outgoing, name)
 		})
@@ -20,7 +20,7 @@ func scan(body []byte, request any) bool {
 		ok := s.Object(func(name []byte) bool {
 			switch {
 			case string(name) == "QueueUrl":
-				return s.text(&in.QueueURL)
+				return s.given(&in.QueueURL)
 			case string(name) == "Entries" && in.Entries == nil:
 				return s.entries(in)
 			}

@@ -1,9 +1,12 @@
 package sqs
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/exchange"
@@ -32,13 +35,21 @@ type protocol interface {
 const requestIDHeader = "X-Amzn-Requestid"
 
 // ServeHTTP answers one request of either protocol.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.serve(w, r, nil) }
+
+// serve leaves a request that names no operation to other, unless that is nil.
+func (a *API) serve(w http.ResponseWriter, r *http.Request, other http.Handler) {
 	body, err := a.Exchange.Read(w, r, exchange.Usual)
 	if err != nil {
 		a.refuse(w, r, newProtocol(r, nil), unread(err))
 		return
 	}
 	p := newProtocol(r, body.Bytes)
+	if other != nil && p.operation() == "" {
+		body.Release()
+		other.ServeHTTP(w, r)
+		return
+	}
 	c := &call{API: a, w: w, r: r}
 	answer, err := c.run(p, body)
 	if err != nil {
@@ -137,10 +148,23 @@ func (a *API) refuse(w http.ResponseWriter, r *http.Request, p protocol, err err
 			slog.Any("error", err))
 	}
 	w.Header().Set("X-Amzn-Query-Error", f.code+";"+f.sender())
+	if f.status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", retryAfter(err))
+	}
 	out := exchange.NewAnswer()
 	defer out.Release()
 	out.Bytes = p.fault(out.Bytes, f, requestID(w))
 	_ = send(w, out, p, f.status)
+}
+
+// retryAfter is in how many seconds a client may repeat a request that could not be served now. It rounds up, since a client that
+// comes back too early is refused again.
+func retryAfter(err error) string {
+	after := time.Second
+	if e, ok := errors.AsType[*engine.Error](err); ok {
+		after = max(after, e.RetryAfter)
+	}
+	return strconv.Itoa(int((after + time.Second - 1) / time.Second))
 }
 
 // requestID is the one that the observer gave the request.

@@ -33,7 +33,7 @@ type getQueueURLRequest struct {
 }
 
 type queueRequest struct {
-	QueueURL string `json:"QueueUrl"`
+	QueueURL *string `json:"QueueUrl"`
 }
 
 type listQueuesRequest struct {
@@ -48,7 +48,7 @@ type listQueuesAnswer struct {
 }
 
 type getQueueAttributesRequest struct {
-	QueueURL       string   `json:"QueueUrl"`
+	QueueURL       *string  `json:"QueueUrl"`
 	AttributeNames []string `json:"AttributeNames" flat:"AttributeName"`
 }
 
@@ -57,20 +57,20 @@ type getQueueAttributesAnswer struct {
 }
 
 type setQueueAttributesRequest struct {
-	QueueURL   string            `json:"QueueUrl"`
+	QueueURL   *string           `json:"QueueUrl"`
 	Attributes map[string]string `json:"Attributes" flat:"Attribute,Name,Value"`
 }
 
 type addPermissionRequest struct {
-	QueueURL      string   `json:"QueueUrl"`
+	QueueURL      *string  `json:"QueueUrl"`
 	Label         string   `json:"Label"`
 	AWSAccountIDs []string `json:"AWSAccountIds" flat:"AWSAccountId"`
 	Actions       []string `json:"Actions" flat:"ActionName"`
 }
 
 type removePermissionRequest struct {
-	QueueURL string `json:"QueueUrl"`
-	Label    string `json:"Label"`
+	QueueURL *string `json:"QueueUrl"`
+	Label    string  `json:"Label"`
 }
 
 type listQueueTagsAnswer struct {
@@ -78,19 +78,19 @@ type listQueueTagsAnswer struct {
 }
 
 type tagQueueRequest struct {
-	QueueURL string            `json:"QueueUrl"`
+	QueueURL *string           `json:"QueueUrl"`
 	Tags     map[string]string `json:"Tags" flat:"Tag,Key,Value"`
 }
 
 type untagQueueRequest struct {
-	QueueURL string   `json:"QueueUrl"`
+	QueueURL *string  `json:"QueueUrl"`
 	TagKeys  []string `json:"TagKeys" flat:"TagKey"`
 }
 
 type listDeadLetterSourceQueuesRequest struct {
-	QueueURL   string `json:"QueueUrl"`
-	NextToken  string `json:"NextToken"`
-	MaxResults *int   `json:"MaxResults"`
+	QueueURL   *string `json:"QueueUrl"`
+	NextToken  string  `json:"NextToken"`
+	MaxResults *int    `json:"MaxResults"`
 }
 
 // listDeadLetterSourceQueuesAnswer has the one list whose name in JSON is lower-case, and is there when it is empty.
@@ -149,7 +149,7 @@ type outgoing struct {
 }
 
 type sendMessageRequest struct {
-	QueueURL string `json:"QueueUrl"`
+	QueueURL *string `json:"QueueUrl"`
 	outgoing `json:",inline"`
 }
 
@@ -163,7 +163,7 @@ type sent struct {
 }
 
 type sendMessageBatchRequest struct {
-	QueueURL string             `json:"QueueUrl"`
+	QueueURL *string            `json:"QueueUrl"`
 	Entries  []sendMessageEntry `json:"Entries" flat:"SendMessageBatchRequestEntry"`
 }
 
@@ -191,7 +191,7 @@ type failedEntry struct {
 }
 
 type receiveMessageRequest struct {
-	QueueURL                    string   `json:"QueueUrl"`
+	QueueURL                    *string  `json:"QueueUrl"`
 	AttributeNames              []string `json:"AttributeNames" flat:"AttributeName"`
 	MessageSystemAttributeNames []string `json:"MessageSystemAttributeNames" flat:"MessageSystemAttributeName"`
 	MessageAttributeNames       []string `json:"MessageAttributeNames" flat:"MessageAttributeName"`
@@ -217,12 +217,12 @@ type message struct {
 }
 
 type deleteMessageRequest struct {
-	QueueURL      string `json:"QueueUrl"`
-	ReceiptHandle string `json:"ReceiptHandle"`
+	QueueURL      *string `json:"QueueUrl"`
+	ReceiptHandle string  `json:"ReceiptHandle"`
 }
 
 type deleteMessageBatchRequest struct {
-	QueueURL string               `json:"QueueUrl"`
+	QueueURL *string              `json:"QueueUrl"`
 	Entries  []deleteMessageEntry `json:"Entries" flat:"DeleteMessageBatchRequestEntry"`
 }
 
@@ -242,13 +242,13 @@ type deleteMessageBatchAnswer struct {
 }
 
 type changeMessageVisibilityRequest struct {
-	QueueURL          string `json:"QueueUrl"`
-	ReceiptHandle     string `json:"ReceiptHandle"`
-	VisibilityTimeout *int   `json:"VisibilityTimeout"`
+	QueueURL          *string `json:"QueueUrl"`
+	ReceiptHandle     string  `json:"ReceiptHandle"`
+	VisibilityTimeout *int    `json:"VisibilityTimeout"`
 }
 
 type changeMessageVisibilityBatchRequest struct {
-	QueueURL string                         `json:"QueueUrl"`
+	QueueURL *string                        `json:"QueueUrl"`
 	Entries  []changeMessageVisibilityEntry `json:"Entries" flat:"ChangeMessageVisibilityBatchRequestEntry"`
 }
 
