@@ -165,6 +165,9 @@ func (e *Engine) uninstall(q *queue) {
 	e.clock.off(q.due)
 	q.line.stir()
 	q.room.stir()
+	if e.events.Deleted != nil {
+		e.events.Deleted(q.ref)
+	}
 }
 
 // apply brings the store's settings in line with the catalog and lets the janitor look at all whom it may concern.
@@ -260,6 +263,7 @@ func (e *Engine) strike(ctx context.Context, key string, revision store.Revision
 	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
+	e.announce(ctx)
 	return err
 }
 

@@ -22,9 +22,17 @@ func (e *Engine) ChangeVisibility(ctx context.Context, ref Ref, items []ExtendIt
 		return nil, invalid("", fmt.Sprintf("Give 1 to %d receipts; these are %d.", MaxBatch, len(items)))
 	}
 	var h *hiding
+	looked := false
 	err := e.follow(ctx, ref, func(q *queue, s *setup) error {
 		if h == nil || h.queue != q {
 			h = e.newHiding(q, s, items, within)
+		}
+		if len(h.wanted) < len(items) && !looked { // as in settle
+			looked = true
+			if err := e.confirm(ctx, q, s); err != nil {
+				h = nil
+				return err
+			}
 		}
 		return e.hide(ctx, s, h)
 	})

@@ -45,13 +45,16 @@ type CommitRequest struct {
 
 // Commit sets the committed offsets of a name on a topic: all that are given, or none. Durable on return.
 func (e *Engine) Commit(ctx context.Context, ref Ref, name string, req CommitRequest) (Committed, error) {
-	t, err := e.committing(ctx, ref, name, req)
-	if err != nil {
-		return Committed{}, err
-	}
-	key := offsetsOf(t.id) + name
 	for {
-		was, revision, err := e.readOffsets(ctx, key)
+		t, s, err := e.committing(ctx, ref, name, req)
+		if err != nil {
+			return Committed{}, err
+		}
+		key := offsetsOf(t.id) + name
+		was, revision, err := e.presentOffsets(ctx, t, s, key)
+		if errors.Is(err, store.ErrStaleConfig) {
+			continue // another node has changed the topic, which is known by now
+		}
 		if err != nil {
 			return Committed{}, err
 		}
@@ -76,22 +79,37 @@ func (e *Engine) Commit(ctx context.Context, ref Ref, name string, req CommitReq
 }
 
 // committing finds the topic of a commit that is sound.
-func (e *Engine) committing(ctx context.Context, ref Ref, name string, req CommitRequest) (*topic, error) {
+func (e *Engine) committing(ctx context.Context, ref Ref, name string, req CommitRequest) (*topic, *topicSetup, error) {
 	if err := validWord("name", "The name of committed offsets", name); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(req.Offsets) == 0 {
-		return nil, invalid("offsets", `Give the next offset to read for each partition, as in {"0": 124}.`)
+		return nil, nil, invalid("offsets", `Give the next offset to read for each partition, as in {"0": 124}.`)
 	}
 	highest := uint32(0)
 	for p := range req.Offsets {
 		highest = max(highest, p)
 	}
-	t, _, err := e.topicWith(ctx, ref, highest)
+	t, s, err := e.topicWith(ctx, ref, highest)
 	if refused, ok := errors.AsType[*Error](err); ok && refused.Field == "partition" {
-		return nil, invalid("offsets", refused.Detail)
+		return nil, nil, invalid("offsets", refused.Detail)
 	}
-	return t, err
+	return t, s, err
+}
+
+// presentOffsets is readOffsets of a topic that still is as it was looked up; [store.ErrStaleConfig] if it is not. No call
+// on the topic's records would find that out. Both are asked for at the same time.
+func (e *Engine) presentOffsets(ctx context.Context, t *topic, s *topicSetup, key string) (map[uint32]uint64, store.Revision, error) {
+	if !e.shared() {
+		return e.readOffsets(ctx, key)
+	}
+	confirmed := make(chan error, 1)
+	go func() { confirmed <- e.confirmTopic(ctx, t, s) }()
+	was, revision, err := e.readOffsets(ctx, key)
+	if changed := <-confirmed; changed != nil {
+		return nil, 0, changed
+	}
+	return was, revision, err
 }
 
 // holds compares what is committed with what was expected.
@@ -116,7 +134,7 @@ func (e *Engine) CommittedOffsets(ctx context.Context, ref Ref, name string) (Co
 	if err := validWord("name", "The name of committed offsets", name); err != nil {
 		return Committed{}, err
 	}
-	t, _, err := e.lookupTopic(ctx, ref)
+	t, _, err := e.currentTopic(ctx, ref)
 	if err != nil {
 		return Committed{}, err
 	}

@@ -187,6 +187,7 @@ func (e *Engine) putRecord(ctx context.Context, ref Ref, r record) (store.Revisi
 	if err != nil {
 		return 0, fromStore(fmt.Errorf("write the catalog entry of %s: %w", ref, err))
 	}
+	e.announce(ctx)
 	return rev, nil
 }
 

@@ -134,6 +134,7 @@ func (e *Engine) remove(ctx context.Context, q *queue, r *record) error {
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fromStore(fmt.Errorf("delete the catalog entry of %s: %w", q.ref, err))
 	}
+	e.announce(ctx)
 	err = e.store.Drop(ctx, q.id)
 	e.uninstall(q)
 	if err == nil {
@@ -141,9 +142,6 @@ func (e *Engine) remove(ctx context.Context, q *queue, r *record) error {
 	}
 	if err != nil {
 		return withOutcome(Applied, fmt.Errorf("drop %s: %w", q.ref, err))
-	}
-	if e.events.Deleted != nil {
-		e.events.Deleted(q.ref)
 	}
 	return nil
 }

@@ -45,6 +45,7 @@ type Engine struct {
 	timetable timetable
 	node      string
 	nodes     nodes
+	changes   changes
 	nudges    nudges
 	tasks     tasks
 
@@ -67,6 +68,7 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	e.cooling.init()
 	e.tasks.init()
 	e.nodes.init()
+	e.changes.init()
 	wall := o.Wall
 	if wall == nil {
 		wall = o.Now
@@ -93,6 +95,7 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	if e.shared() {
 		e.startNudges()
 		e.running.Go(func() { e.runNodes(own) })
+		e.running.Go(func() { e.runChanges(own) })
 	}
 	return e, nil
 }

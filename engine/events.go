@@ -34,13 +34,13 @@ type Events struct {
 	Produced, Read func(t Ref, records int, bytes int64)
 	// Trimmed: records of a topic were removed, since their retention was over.
 	Trimmed func(t Ref, records int)
-	// TopicDeleted: the topic is no longer there.
+	// TopicDeleted: the topic is no longer there, whichever node deleted it.
 	TopicDeleted func(t Ref)
 	// TopicFailed: work on a topic in the background failed and will be tried again.
 	TopicFailed func(t Ref, err error)
 	// Waiting: receives began (+1) or ended (-1) to wait.
 	Waiting func(delta int)
-	// Configured and Deleted: the catalog changed.
+	// Configured and Deleted: the catalog changed. A deletion is reported by each node that knew of the queue, once it finds out.
 	Configured, Deleted func(q Ref)
 	// TaskStarted and TaskEnded: someone asked for a redrive, and it is done, was cancelled or has failed.
 	TaskStarted, TaskEnded func(t Task)

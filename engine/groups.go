@@ -56,6 +56,9 @@ func (e *Engine) Groups(ctx context.Context, ref Ref, after *string, limit int) 
 // followGroups is follow for a queue that knows its groups.
 func (e *Engine) followGroups(ctx context.Context, ref Ref, do func(*queue, *setup) error) error {
 	return e.follow(ctx, ref, func(q *queue, s *setup) error {
+		if err := e.confirm(ctx, q, s); err != nil {
+			return err
+		}
 		if s.config.mode() == store.Standard {
 			return conflict("", "Groups are known only in queues that are FIFO or fair, or have limits for each group. "+
 				"To look for the messages of a group elsewhere, browse with group.")

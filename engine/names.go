@@ -26,10 +26,10 @@ func (e *Engine) Names(ctx context.Context, tenant, prefix, after string, limit 
 
 // Feeders are the names of the queues that name this one as their dead-letter queue, by name.
 func (e *Engine) Feeders(ctx context.Context, ref Ref) ([]string, error) {
-	if _, _, err := e.lookup(ctx, ref); err != nil {
+	if err := e.refreshIfShared(ctx); err != nil {
 		return nil, err
 	}
-	if err := e.refreshIfShared(ctx); err != nil {
+	if _, _, err := e.current(ctx, ref); err != nil {
 		return nil, err
 	}
 	var names []string

@@ -23,8 +23,8 @@ const (
 	beatRetry = time.Second
 	// nodeLost is after how long without a sign of it a node is gone.
 	nodeLost = moment(6 * time.Second)
-	// refreshEvery is how often a node looks for what others have changed in the catalog. What concerns a call it finds out
-	// at once; this is for work in the background.
+	// refreshEvery is how often a node reads the whole catalog whether or not it was announced that it has changed. What
+	// concerns a call it finds out at once, and what was announced within a second: see changes.
 	refreshEvery = moment(10 * time.Second)
 	// nodeClosing bounds the last word of a node.
 	nodeClosing = 2 * time.Second

@@ -56,6 +56,8 @@ type reading struct {
 	setup  *topicSetup
 	offset store.Offset
 
+	// waits says that the topic was found and is waited for.
+	waits bool
 	// What the last fetch found out.
 	seen uint64 // signals before it
 	got  store.FetchResult
@@ -67,6 +69,23 @@ func (r *reading) begin(ctx context.Context) (err error) {
 	if r.topic, r.setup, err = e.topicWith(ctx, r.ref, r.req.Partition); err != nil {
 		return err
 	}
+	for reloads := 0; ; reloads++ {
+		err := r.place(ctx)
+		if err == nil || !isStale(err) || reloads == maxReloads {
+			return err
+		}
+		if _, _, err := e.reopenTopic(ctx, r.ref, r.setup); err != nil {
+			return err
+		}
+		if r.topic, r.setup, err = e.topicWith(ctx, r.ref, r.req.Partition); err != nil {
+			return err
+		}
+	}
+}
+
+// place finds the offset in the topic that was found.
+func (r *reading) place(ctx context.Context) (err error) {
+	e := r.engine
 	switch start := r.req.Start; start.Kind {
 	case AtOffset:
 		r.offset = store.Offset(start.Offset)
@@ -144,14 +163,18 @@ func (r *reading) fetch(ctx context.Context) error {
 	}
 }
 
-// renew finds the topic anew, since the store refused it. One that was created again has other records.
+// renew finds the topic anew, since the store refused it. One that was created again has other records, so that it ends a
+// wait; another read begins in it.
 func (r *reading) renew(ctx context.Context) error {
 	t, s, err := r.engine.reopenTopic(ctx, r.ref, r.setup)
 	if err != nil {
 		return err
 	}
-	if t != r.topic {
+	switch {
+	case t != r.topic && r.waits:
 		return noTopic(r.ref)
+	case t != r.topic:
+		return r.begin(ctx)
 	}
 	r.setup = s
 	return nil
@@ -164,6 +187,7 @@ func (r *reading) wait(ctx context.Context) error {
 		e.events.Waiting(+1)
 		defer e.events.Waiting(-1)
 	}
+	r.waits = true
 	l := r.setup.lines[r.req.Partition]
 	w := &waiter{verdict: make(chan verdict, 1)}
 	until := e.clock.in(r.req.Wait)

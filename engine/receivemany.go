@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/dabba-mq/dabba/store"
@@ -59,7 +60,13 @@ func (e *Engine) ReceiveMany(ctx context.Context, req ReceiveManyRequest) (*Rece
 	for _, i := range req.order(&e.random) {
 		ts.all = append(ts.all, &try{engine: e, ref: req.Queues[i], req: req.ReceiveRequest, index: i})
 	}
+	confirmed := ts.confirm(ctx)
 	if err := ts.claim(ctx); err != nil {
+		_ = confirmed() // it names no other queue than the claim, or one that does not matter any more
+		return nil, err
+	}
+	if err := confirmed(); err != nil {
+		ts.undo(ctx)
 		return nil, err
 	}
 	if ts.empty() {
@@ -68,6 +75,43 @@ func (e *Engine) ReceiveMany(ctx context.Context, req ReceiveManyRequest) (*Rece
 		}
 	}
 	return ts.deliver(ctx)
+}
+
+// confirm looks, while the queues are asked for messages, whether those are still there that may not be asked, and says
+// what it found. On a store of its own an engine knows.
+func (ts *tries) confirm(ctx context.Context) (result func() error) {
+	if !ts.engine.shared() || len(ts.all) == 1 {
+		return func() error { return nil }
+	}
+	missing := make([]error, len(ts.all))
+	var work sync.WaitGroup
+	for i, t := range ts.all[1:] { // the first one is asked in any case
+		ref, index := t.ref, t.index
+		work.Go(func() {
+			if err := ts.engine.renew(ctx, ref); err != nil && ErrorOf(err).Code == CodeNotFound {
+				missing[i] = inQueue(index, err)
+			}
+		})
+	}
+	return func() error {
+		work.Wait()
+		for _, err := range missing {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// undo gives back what was claimed and is not answered. What cannot be given back comes again when its lease has ended.
+func (ts *tries) undo(ctx context.Context) {
+	for _, t := range ts.all {
+		if !t.empty() {
+			r := &Received{engine: ts.engine, queue: t.queue, claimed: t.got, kept: t.got.Repeated}
+			_ = r.Undo(context.WithoutCancel(ctx))
+		}
+	}
 }
 
 func (r *ReceiveManyRequest) validate() *Error {

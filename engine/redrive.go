@@ -188,7 +188,7 @@ func (e *Engine) mayRedriveTo(ctx context.Context, tenant string, req *RedriveRe
 			return &deniedError{err}
 		}
 	}
-	_, _, err := e.lookup(ctx, Ref{tenant, name})
+	_, _, err := e.current(ctx, Ref{tenant, name})
 	if err != nil && ErrorOf(err).Code == CodeNotFound {
 		missing := *ErrorOf(err)
 		missing.Field = "to"

@@ -97,7 +97,7 @@ func (e *Engine) redrivable(ctx context.Context, q *queue, name string) (*queue,
 	if name == "" || name == q.ref.Name {
 		return nil, nil
 	}
-	to, _, err := e.lookup(ctx, Ref{q.ref.Tenant, name})
+	to, _, err := e.current(ctx, Ref{q.ref.Tenant, name})
 	if err != nil && ErrorOf(err).Code == CodeNotFound {
 		return nil, nil
 	}

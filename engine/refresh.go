@@ -116,6 +116,60 @@ func (e *Engine) renew(ctx context.Context, ref Ref) error {
 	return e.catchUp(ctx, ref, p.Revision)
 }
 
+// current finds a queue and its setup as they are now. It is lookup for whatever is decided, confirmed or shown by the
+// catalog alone, without a call on the queue's messages that would find out that the copy is out of date.
+func (e *Engine) current(ctx context.Context, ref Ref) (*queue, *setup, error) {
+	if err := e.renew(ctx, ref); err != nil {
+		return nil, nil, err
+	}
+	return e.lookup(ctx, ref)
+}
+
+// currentTopic is current for a topic.
+func (e *Engine) currentTopic(ctx context.Context, ref Ref) (*topic, *topicSetup, error) {
+	if err := e.renewTopic(ctx, ref); err != nil {
+		return nil, nil, err
+	}
+	return e.lookupTopic(ctx, ref)
+}
+
+// confirm says whether a queue still is as it was looked up, before it is decided by that without a call on its messages.
+// It is [store.ErrStaleConfig] if not, which has a call followed once more.
+func (e *Engine) confirm(ctx context.Context, q *queue, s *setup) error {
+	if !e.shared() {
+		return nil
+	}
+	now, setup, err := e.present(ctx, q, s)
+	if err != nil {
+		return err
+	}
+	if now != q || setup != s {
+		return store.ErrStaleConfig
+	}
+	return nil
+}
+
+// confirmTopic is confirm for a topic.
+func (e *Engine) confirmTopic(ctx context.Context, t *topic, s *topicSetup) error {
+	if !e.shared() {
+		return nil
+	}
+	now, setup, err := e.currentTopic(ctx, t.ref)
+	if err != nil {
+		return err
+	}
+	if now != t || setup != s {
+		return store.ErrStaleConfig
+	}
+	return nil
+}
+
+// isRefusal says of an error that it was decided here, by what the request says and what is known of the queue or topic.
+func isRefusal(err error) bool {
+	refused, ok := errors.AsType[*Error](err)
+	return ok && refused.cause == nil && refused.Outcome == NotApplied
+}
+
 // renewTopic is renew for a topic.
 func (e *Engine) renewTopic(ctx context.Context, ref Ref) error {
 	if !e.shared() {

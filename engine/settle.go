@@ -43,9 +43,17 @@ func (e *Engine) settle(ctx context.Context, ref Ref, b settling) (settled, erro
 		return settled{}, err
 	}
 	var d settled
+	looked := false
 	err := e.follow(ctx, ref, func(q *queue, s *setup) error {
 		d = settled{queue: q, results: make([]ItemResult, b.n), index: make([]int, 0, b.n)}
 		items := e.collect(&d, &s.config, b)
+		if len(items) < b.n && !looked {
+			// The store is not asked about those that were refused, and another node may have changed what they were refused by.
+			looked = true
+			if err := e.confirm(ctx, q, s); err != nil {
+				return err
+			}
+		}
 		if len(items) == 0 {
 			return nil
 		}

@@ -90,7 +90,7 @@ func (e *Engine) Tasks(ctx context.Context, tenant, after string, limit int) ([]
 // TasksOf lists the tasks that were started on a queue, the newest first, at most limit. Those of an earlier queue of the
 // same name are not among them.
 func (e *Engine) TasksOf(ctx context.Context, ref Ref, limit int) ([]Task, error) {
-	q, _, err := e.lookup(ctx, ref)
+	q, _, err := e.current(ctx, ref)
 	if err != nil {
 		return nil, err
 	}

@@ -122,6 +122,9 @@ func (e *Engine) uninstallTopic(t *topic) {
 	for _, l := range t.setup.Load().lines {
 		l.stir()
 	}
+	if e.events.TopicDeleted != nil {
+		e.events.TopicDeleted(t.ref)
+	}
 }
 
 // applyTopic brings the store's settings in line with the catalog. It may be repeated. The caller has the name's turn,

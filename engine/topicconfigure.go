@@ -84,6 +84,7 @@ func (e *Engine) putTopic(ctx context.Context, ref Ref, r *topicRecord) (store.R
 	if err != nil {
 		return 0, fromStore(fmt.Errorf("write the catalog entry of topic %s: %w", ref, err))
 	}
+	e.announce(ctx)
 	return rev, nil
 }
 

@@ -34,6 +34,7 @@ func (e *Engine) removeTopic(ctx context.Context, t *topic, revision store.Revis
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fromStore(fmt.Errorf("delete the catalog entry of topic %s: %w", t.ref, err))
 	}
+	e.announce(ctx)
 	err = e.store.DropLog(ctx, t.id)
 	e.uninstallTopic(t)
 	if err == nil {
@@ -41,9 +42,6 @@ func (e *Engine) removeTopic(ctx context.Context, t *topic, revision store.Revis
 	}
 	if err != nil {
 		return withOutcome(Applied, fmt.Errorf("drop topic %s: %w", t.ref, err))
-	}
-	if e.events.TopicDeleted != nil {
-		e.events.TopicDeleted(t.ref)
 	}
 	return nil
 }

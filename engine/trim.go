@@ -12,6 +12,12 @@ func (e *Engine) TrimTopic(ctx context.Context, ref Ref, partition uint32, befor
 		return PartitionState{}, err
 	}
 	left, err := e.store.Trim(ctx, r.topic.id, partition, r.offset)
+	for reloads := 0; err != nil && isStale(err) && reloads < maxReloads; reloads++ {
+		if err := r.renew(ctx); err != nil {
+			return PartitionState{}, err
+		}
+		left, err = e.store.Trim(ctx, r.topic.id, partition, r.offset)
+	}
 	if err != nil {
 		refused := *fromTopics(fmt.Errorf("trim topic %s: %w", ref, err))
 		if refused.Field == "offset" {

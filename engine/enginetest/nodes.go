@@ -60,6 +60,12 @@ var nodeTests = map[string]func(*cluster){
 	"ANodeWithoutRoomTakesOver":              aNodeWithoutRoomTakesOver,
 	"ANodeStartsWhileAPartIsAway":            aNodeStartsWhileAPartIsAway,
 	"AStoreThatWasEmptiedWorksOn":            aStoreThatWasEmptiedWorksOn,
+	"NothingIsConfirmedThatIsGone":           nothingIsConfirmedThatIsGone,
+	"NothingIsConfirmedOfATopicThatIsGone":   nothingIsConfirmedOfATopicThatIsGone,
+	"WhatWasMadeAgainIsServedAtOnce":         whatWasMadeAgainIsServedAtOnce,
+	"ConfigurationsAreComparedAsTheyAre":     configurationsAreComparedAsTheyAre,
+	"DeletionsAreNoticedWithinASecond":       deletionsAreNoticedWithinASecond,
+	"MessagesCostNoLookAtTheCatalog":         messagesCostNoLookAtTheCatalog,
 }
 
 // cluster is several engines on one store.
@@ -69,6 +75,8 @@ type cluster struct {
 	used int
 	// through, if set, is between the store and the nodes that start from now on.
 	through func(store.Store) store.Store
+	// events are those of the nodes that start from now on.
+	events engine.Events
 }
 
 // node starts an engine with a store of its own on the common data.
@@ -82,7 +90,7 @@ func (c *cluster) node() *node {
 	cable := &cable{Store: s}
 	n := &node{bundle: &bundle{T: c.T, store: &meddler{Store: cable}, release: release}, cable: cable}
 	e, err := engine.Open(c.Context(), n.store, engine.Options{
-		Now: time.Now, Rand: rand.Reader, Node: "node-" + strconv.Itoa(c.used),
+		Now: time.Now, Rand: rand.Reader, Node: "node-" + strconv.Itoa(c.used), Events: c.events,
 	})
 	if err != nil {
 		c.Fatalf("open a node: %v", err)

@@ -66,7 +66,11 @@ func (c *call) existing(parameter *string, action string) (engine.Ref, *engine.Q
 	if err != nil {
 		return engine.Ref{}, nil, err
 	}
-	config, err := c.Engine.Config(c.ctx(), ref)
+	look := c.Engine.Config
+	if action == "send" || action == "receive" {
+		look = c.Engine.KnownConfig // a call on the messages follows, which finds out what has changed
+	}
+	config, err := look(c.ctx(), ref)
 	return ref, config, err
 }
 

@@ -26,7 +26,8 @@ func (c *call) changeMessageVisibilityBatch(in *changeMessageVisibilityBatchRequ
 		ids = append(ids, entry.ID)
 	}
 	if len(items) == 0 {
-		return answer, nil
+		_, err := c.Engine.Config(c.ctx(), ref) // nothing else asks whether there is such a queue
+		return answer, err
 	}
 	results, err := c.Engine.ChangeVisibility(c.ctx(), ref, items, visibleWithin)
 	if err != nil {

@@ -44,6 +44,18 @@ func (c *call) sendTo(queueURL *string, batch bool) (*sending, error) {
 	return s, nil
 }
 
+// renew reads the queue's configuration, by which a message was refused: another node may have replaced it, or deleted the
+// queue. It says whether to look at the messages once more.
+func (s *sending) renew() (changed bool, err error) {
+	config, err := s.Engine.Config(s.ctx(), s.ref)
+	if err != nil {
+		return false, err
+	}
+	changed = config != s.config
+	s.config = config
+	return changed, nil
+}
+
 // checkOrder says what a message lacks that a FIFO queue needs; nil if nothing. One such message refuses its whole batch.
 func (s *sending) checkOrder(o *outgoing) *fault {
 	switch {

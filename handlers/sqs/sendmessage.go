@@ -8,9 +8,15 @@ func (c *call) sendMessage(in *sendMessageRequest) (*sent, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, f := s.message(&in.outgoing)
-	if f == nil {
-		f = s.checkOrder(&in.outgoing)
+	m, f := s.alone(&in.outgoing)
+	if f != nil {
+		changed, err := s.renew()
+		if err != nil {
+			return nil, err
+		}
+		if changed {
+			m, f = s.alone(&in.outgoing)
+		}
 	}
 	if f != nil {
 		return nil, f
@@ -25,4 +31,13 @@ func (c *call) sendMessage(in *sendMessageRequest) (*sent, error) {
 	}
 	answer := in.sent(&messages[0], &outcomes[0])
 	return &answer, nil
+}
+
+// alone is the message as the engine takes it, or why SQS does not take it from such a queue.
+func (s *sending) alone(o *outgoing) (engine.Message, *fault) {
+	m, f := s.message(o)
+	if f == nil {
+		f = s.checkOrder(o)
+	}
+	return m, f
 }

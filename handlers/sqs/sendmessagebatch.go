@@ -13,21 +13,21 @@ func (c *call) sendMessageBatch(in *sendMessageBatchRequest) (*sendMessageBatchA
 	if err != nil {
 		return nil, err
 	}
-	if f := s.checkBatch(in.Entries); f != nil {
+	b, f := s.sort(in.Entries)
+	if f != nil || len(b.failed) > 0 {
+		changed, err := s.renew()
+		if err != nil {
+			return nil, err
+		}
+		if changed {
+			b, f = s.sort(in.Entries)
+		}
+	}
+	if f != nil {
 		return nil, f
 	}
-	answer := &sendMessageBatchAnswer{}
-	messages := make([]engine.Message, 0, len(in.Entries))
-	fine := make([]*sendMessageEntry, 0, len(in.Entries))
-	for i := range in.Entries {
-		entry := &in.Entries[i]
-		m, f := s.message(&entry.outgoing)
-		if f != nil {
-			answer.Failed = append(answer.Failed, f.failed(entry.ID))
-			continue
-		}
-		messages, fine = append(messages, m), append(fine, entry)
-	}
+	answer := &sendMessageBatchAnswer{Failed: b.failed}
+	messages, fine := b.messages, b.fine
 	if len(messages) == 0 {
 		return answer, nil
 	}
@@ -44,6 +44,34 @@ func (c *call) sendMessageBatch(in *sendMessageBatchRequest) (*sendMessageBatchA
 		answer.Successful = append(answer.Successful, sentEntry{ID: entry.ID, sent: entry.sent(&messages[i], &outcomes[i])})
 	}
 	return answer, nil
+}
+
+// sorted are the entries of a batch: those that SQS takes, each with its message, and those that it refuses.
+type sorted struct {
+	messages []engine.Message
+	fine     []*sendMessageEntry
+	failed   []failedEntry
+}
+
+// sort looks at each entry, or says what is wrong with the batch as a whole.
+func (s *sending) sort(entries []sendMessageEntry) (sorted, *fault) {
+	if f := s.checkBatch(entries); f != nil {
+		return sorted{}, f
+	}
+	b := sorted{
+		messages: make([]engine.Message, 0, len(entries)),
+		fine:     make([]*sendMessageEntry, 0, len(entries)),
+	}
+	for i := range entries {
+		entry := &entries[i]
+		m, f := s.message(&entry.outgoing)
+		if f != nil {
+			b.failed = append(b.failed, f.failed(entry.ID))
+			continue
+		}
+		b.messages, b.fine = append(b.messages, m), append(b.fine, entry)
+	}
+	return b, nil
 }
 
 // checkBatch says what is wrong with the batch as a whole; nil if nothing is.
