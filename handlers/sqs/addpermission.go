@@ -1,6 +1,7 @@
 package sqs
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -43,7 +44,8 @@ func (c *call) addPermission(in *addPermissionRequest) (*nothing, error) {
 			return invalidValue(in.Label, "Label", "Already exists.")
 		}
 		if len(p.statements) == 0 {
-			p.Version, p.ID = "2008-10-17", arn+"/SQSDefaultPolicy"
+			p.Version = cmp.Or(p.Version, "2008-10-17")
+			p.ID = cmp.Or(p.ID, arn+"/SQSDefaultPolicy")
 		}
 		p.statements = append(p.statements, jsontext.Value(asJSON(s)))
 		return nil
@@ -57,7 +59,7 @@ func (r *addPermissionRequest) validate() error {
 	case !isLabel(r.Label):
 		return invalidValue(r.Label, "Label", "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length.")
 	case len(r.AWSAccountIDs) == 0:
-		return missing("AWSAccountIds")
+		return invalidValue("[]", "PrincipalId", "Unable to verify.")
 	case len(r.Actions) == 0:
 		return missing("Actions")
 	case len(r.Actions) > maxActions:

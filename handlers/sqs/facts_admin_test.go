@@ -480,7 +480,8 @@ func TestFact120RefusedPermissions(t *testing.T) {
 			s.permit(url, in.label, in.accounts, in.actions).refused(400, "InvalidParameterValue", "")
 		}
 		s.permit(url, "", account, send).refused(400, "MissingParameter", "The request must contain the parameter Label.")
-		s.permit(url, "c", nil, send).refused(400, "MissingParameter", "")
+		s.permit(url, "c", nil, send).refused(400, "InvalidParameterValue", "Value [] for parameter PrincipalId is invalid. Reason: Unable to verify.")
+		s.permit(url, "c", []string{}, send).refused(400, "InvalidParameterValue", "Value [] for parameter PrincipalId is invalid. Reason: Unable to verify.")
 		s.permit(url, "c", account, nil).refused(400, "MissingParameter", "")
 		remove("").refused(400, "MissingParameter", "The request must contain the parameter Label.")
 		remove("a").ok()

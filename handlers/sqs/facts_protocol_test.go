@@ -464,7 +464,6 @@ func TestRequestsThatMakeNoSense(t *testing.T) {
 		{`null`, "The request body must be a JSON object."},
 		{`{"QueueUrl":"q"`, "The request body is not valid JSON: it ends too early (line 1, column 16)."},
 		{`{"QueueUrl":"q","QueueUrl":"q"}`, "The parameter QueueUrl is given twice (line 1, column 17)."},
-		{"{\"QueueUrl\":\"\xff\"}", "The request body is not valid JSON: invalid UTF-8 (line 1, column 14)."},
 		{`{"StringListValues":[` + strings.Repeat(`1,`, 20_000) + `1]}`, "The request has more than 10000 values; split it into several."},
 	} {
 		got := s.rawJSON("SendMessage", "/", tc.body)
@@ -475,11 +474,15 @@ func TestRequestsThatMakeNoSense(t *testing.T) {
 		{"DelaySeconds", "1.5", "The parameter DelaySeconds must be a whole number."},
 		{"DelaySeconds", "99999999999999999999", "The parameter DelaySeconds must be a whole number."},
 		{"MessageAttribute.1.Value.BinaryValue", "?", "The parameter MessageAttribute.1.Value.BinaryValue must be base64 (the standard alphabet, with padding)."},
-		{"MessageBody", "\xff", "The value of the parameter MessageBody is not UTF-8 in the encoding of URLs."},
 	} {
 		s.form("/", url.Values{"Action": {"SendMessage"}, "QueueUrl": {u}, tc.name: {tc.value}}).
 			refused(http.StatusBadRequest, "MalformedInput", tc.want)
 	}
+	s.rawJSON("CreateQueue", "/", "{\"QueueName\":\"\xff\"}").
+		refused(http.StatusBadRequest, "MalformedInput", "The request body is not valid JSON: invalid UTF-8 (line 1, column 15).")
+	s.rawJSON("TagQueue", "/", `{"QueueUrl":"q","Tags":{"a":"\ud800"}}`).refused(http.StatusBadRequest, "MalformedInput", "")
+	s.form("/", url.Values{"Action": {"TagQueue"}, "QueueUrl": {u}, "Tag.Key": {"a"}, "Tag.Value": {"\xff"}}).
+		refused(http.StatusBadRequest, "MalformedInput", "The value of the parameter Tag.Value is not UTF-8 in the encoding of URLs.")
 	s.form("/", url.Values{"Action": {"SendMessage"}, "QueueUrl": {u}, "MessageBody": {"m"}, "MessageAttribute.3.Value.DataType": {"String"}}).
 		refused(http.StatusBadRequest, "MissingParameter", "The request must contain the parameter MessageAttribute.3.Name.")
 

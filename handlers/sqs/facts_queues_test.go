@@ -749,7 +749,7 @@ func TestFact131LimitsOfPoliciesAndTags(t *testing.T) {
 		}
 		s.set(url, attrs{"Policy": sized(8192)}).ok()
 		s.set(url, attrs{"Policy": sized(8193)}).refused(400, "InvalidAttributeValue", "Invalid value for the parameter Policy.")
-		for _, wrong := range []string{"{", "[]", `"a"`, `{"Version":"2012-10-17"}`, `{"Statement":"a"}`, `{"Statement":["a"]}`, `{"Statement":[],"Statement":[]}`} {
+		for _, wrong := range []string{"{", "[]", `"a"`, `{"Statement":"a"}`, `{"Statement":null}`, `{"Statement":["a"]}`, `{"Statement":[],"Statement":[]}`} {
 			s.set(url, attrs{"Policy": wrong}).refused(400, "InvalidAttributeValue", "Invalid value for the parameter Policy.")
 		}
 		tag := func(key, value string) *answer {

@@ -359,7 +359,6 @@ func TestFact064AttributeRules(t *testing.T) {
 		send("a", text("Number", "twelve")).refused(400, badValue, "")
 		send("a", params{"DataType": "Binary", "StringValue": "x"}).refused(400, badValue, "")
 		send("a", params{"DataType": "String", "BinaryValue": []byte("x")}).refused(400, badValue, "")
-		send("a", params{"DataType": "String", "StringValue": "x", "StringListValues": []string{"x"}}).refused(400, badValue, "")
 		s.counts(url, 0, 0, 0)
 
 		for _, name := range []string{"a", strings.Repeat("x", 256), "a.b-c_D9", "awsx", "amazonas"} {

@@ -42,8 +42,8 @@ const (
 	common = "com.amazon.coral.service#"
 )
 
-// The table of faults. What this wire has no occasion for is there, too, so that it is the whole list of SQS: messageNotInflight,
-// unsupportedOperation and invalidIDFormat.
+// The table of faults. What this wire has no occasion for is there, too, so that it is the whole list of SQS: messageNotInflight
+// and invalidIDFormat.
 var (
 	batchEntryIDsNotDistinct     = &kind{http.StatusBadRequest, prefix + "BatchEntryIdsNotDistinct", "BatchEntryIdsNotDistinct"}
 	batchRequestTooLong          = &kind{http.StatusBadRequest, prefix + "BatchRequestTooLong", "BatchRequestTooLong"}

@@ -221,3 +221,119 @@ func overTheWire(t *testing.T, address, request string) string {
 	}
 	return string(content)
 }
+
+func TestAnAttemptOnAStandardQueueIsIgnored(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, s *server) {
+		url := s.queue("q", nil)
+		s.batch(url, []string{"a", "b"}).ok()
+		for _, id := range []string{"try-1", "try-1", "a b", "", strings.Repeat("x", 129)} {
+			s.do("ReceiveMessage", params{"QueueUrl": url, "ReceiveRequestAttemptId": id}).ok()
+		}
+		s.counts(url, 0, 2, 0)
+	})
+}
+
+func TestAPolicyWithoutStatementsIsKept(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, s *server) {
+		url := s.queue("q", nil)
+		for _, text := range []string{`{"Version":"2012-10-17"}`, `{"Test":"Test"}`, `{}`, `{"Version":"2012-10-17","Id":"x","Statement":[]}`} {
+			s.set(url, attrs{"Policy": text}).ok()
+			s.shows(url, attrs{"Policy": text})
+		}
+		s.queue("q", attrs{"Policy": `{"Version":"2012-10-17","Id":"x","Statement":[]}`})
+		s.set(url, attrs{"Policy": `{"Id": "mine"}`}).ok()
+		s.do("RemovePermission", params{"QueueUrl": url, "Label": "a"}).refused(400, badValue, "")
+		s.shows(url, attrs{"Policy": `{"Id":"mine"}`})
+		s.permit(url, "a", []string{"111122223333"}, []string{"SendMessage"}).ok()
+		s.shows(url, attrs{"Policy": `{"Version":"2008-10-17","Id":"mine","Statement":[{"Sid":"a","Effect":"Allow",` +
+			`"Principal":{"AWS":"arn:aws:iam::111122223333:root"},"Action":"SQS:SendMessage","Resource":"arn:aws:sqs:us-east-1:000000000000:q"}]}`})
+		s.do("RemovePermission", params{"QueueUrl": url, "Label": "a"}).ok()
+		if got := s.shown(url, "Policy"); len(got) > 0 {
+			t.Errorf("without its last permission the queue shows %v", got)
+		}
+	})
+}
+
+func TestListValuesFailTheWholeCall(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, s *server) {
+		for _, url := range []string{s.queue("q", nil), s.fifo("q", nil)} {
+			fine := params{"Id": "fine", "MessageBody": "m", "MessageGroupId": "g", "MessageDeduplicationId": "d"}
+			for name, list := range map[string]params{
+				"texts":          {"StringListValues": []string{"x"}},
+				"no texts":       {"StringListValues": []string{}},
+				"bytes":          {"BinaryListValues": [][]byte{{1}}},
+				"no bytes":       {"BinaryListValues": [][]byte{}},
+				"beside a value": {"StringValue": "x", "StringListValues": []string{"y"}},
+			} {
+				attribute := with(params{"DataType": "String"}, list)
+				for _, member := range []string{"MessageAttributes", "MessageSystemAttributes"} {
+					if s.queries && strings.HasPrefix(name, "no ") {
+						continue // flatten leaves out empty lists: see below
+					}
+					bad := with(fine, params{"Id": "bad", "MessageDeduplicationId": "e", member: params{"AWSTraceHeader": attribute}})
+					s.do("SendMessage", with(bad, params{"QueueUrl": url})).refused(400, "AWS.SimpleQueueService.UnsupportedOperation",
+						"Message attribute list values in SendMessage operation are not supported.")
+					s.do("SendMessageBatch", params{"QueueUrl": url, "Entries": []params{fine, bad}}).refused(400,
+						"AWS.SimpleQueueService.UnsupportedOperation", "Message attribute list values in SendMessageBatch operation are not supported.")
+				}
+			}
+			for _, list := range []string{"StringListValue", "BinaryListValue"} {
+				s.form("/", map[string][]string{"Action": {"SendMessage"}, "QueueUrl": {url}, "MessageBody": {"m"}, "MessageGroupId": {"g"},
+					"MessageAttribute.1.Name": {"a"}, "MessageAttribute.1.Value.DataType": {"String"}, "MessageAttribute.1.Value." + list: {""}}).
+					refused(400, "AWS.SimpleQueueService.UnsupportedOperation", "")
+				entry := "SendMessageBatchRequestEntry.2."
+				s.form("/", map[string][]string{"Action": {"SendMessageBatch"}, "QueueUrl": {url},
+					"SendMessageBatchRequestEntry.1.Id": {"a"}, "SendMessageBatchRequestEntry.1.MessageBody": {"m"},
+					entry + "Id": {"b"}, entry + "MessageBody": {"m"}, entry + "MessageAttribute.1.Name": {"a"}, entry + "MessageAttribute.1.Value." + list: {""}}).
+					refused(400, "AWS.SimpleQueueService.UnsupportedOperation", "")
+			}
+			s.counts(url, 0, 0, 0)
+		}
+	})
+}
+
+func TestALoneSurrogateFailsItsEntry(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	url := s.queue("q", nil)
+	for _, bad := range []string{`\ud800`, `\uDFFF`, `a\ud83d`, `\ud83d\ud83d\ude00`, `\ud83dx\ude00`, `\\\ud800`, "\xed\xa0\x80", "\xff", `\ud800` + "\xff"} {
+		s.rawJSON("SendMessage", "/", `{"QueueUrl":"q","MessageBody":"`+bad+`"}`).refused(400, "InvalidMessageContents", "")
+		got := s.rawJSON("SendMessageBatch", "/", `{"QueueUrl":"q","Entries":[{"Id":"a","MessageBody":"fine"},`+
+			`{"Id":"bad","MessageBody":"`+bad+`"},{"Id":"b","MessageBody":"\ud83d\ude00 \\ud800"}]}`).ok()
+		same(t, "successful with "+bad, ids(got.list("Successful")), []string{"a", "b"})
+		same(t, "failed with "+bad, ids(got.list("Failed")), []string{"bad"})
+		same(t, "code", got.list("Failed")[0].text("Code"), "InvalidMessageContents")
+		s.gives(url, "fine", `😀 \ud800`)
+
+		attribute := `"MessageAttributes":{"a":{"DataType":"String","StringValue":"` + bad + `"}}`
+		got = s.rawJSON("SendMessageBatch", "/", `{"QueueUrl":"q","Entries":[{"Id":"a","MessageBody":"fine"},`+
+			`{"Id":"bad","MessageBody":"x",`+attribute+`}]}`).ok()
+		same(t, "failed with "+bad, ids(got.list("Failed")), []string{"bad"})
+		s.gives(url, "fine")
+
+		for _, operation := range []string{"DeleteMessageBatch", "ChangeMessageVisibilityBatch"} {
+			s.put(url, "m")
+			m := s.one(url)
+			got = s.rawJSON(operation, "/", `{"QueueUrl":"q","Entries":[{"Id":"bad","ReceiptHandle":"`+bad+`","VisibilityTimeout":5},`+
+				`{"Id":"a","ReceiptHandle":"`+handle(m)+`","VisibilityTimeout":5}]}`).ok()
+			same(t, "successful", ids(got.list("Successful")), []string{"a"})
+			same(t, "code", got.list("Failed")[0].text("Code"), "ReceiptHandleIsInvalid")
+			s.remove(url, handle(m)).ok()
+		}
+	}
+	for _, bad := range []string{"%ED%A0%80", "%FF", "a%C3"} {
+		post := func(body string) *answer {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
+			return s.send(r)
+		}
+		post("Action=SendMessage&QueueUrl=q&MessageBody="+bad).refused(400, "InvalidMessageContents", "")
+		got := post("Action=SendMessageBatch&QueueUrl=q&SendMessageBatchRequestEntry.1.Id=a&SendMessageBatchRequestEntry.1.MessageBody=fine" +
+			"&SendMessageBatchRequestEntry.2.Id=bad&SendMessageBatchRequestEntry.2.MessageBody=" + bad).ok()
+		same(t, "successful with "+bad, ids(got.list("Successful")), []string{"a"})
+		same(t, "failed with "+bad, ids(got.list("Failed")), []string{"bad"})
+		s.gives(url, "fine")
+	}
+}

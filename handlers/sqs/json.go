@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,11 +58,28 @@ func (j *jsonProtocol) decode(request any) error {
 	if bytes.Count(j.body, []byte(",")) >= maxValues && !fewValues(j.body) {
 		return tooManyValues()
 	}
-	if err := json.Unmarshal(j.body, request); err != nil {
+	if err := j.unmarshal(request); err != nil {
 		return malformedRequest.is(explain(j.body, err))
 	}
 	if start[0] != '{' {
 		return malformedRequest.is("The request body must be a JSON object.")
+	}
+	return nil
+}
+
+// unmarshal reads a request that has texts that are not Unicode once more, repaired, if its entries are judged one by one.
+func (j *jsonProtocol) unmarshal(request any) error {
+	err := json.Unmarshal(j.body, request)
+	if _, unreadable := errors.AsType[*jsontext.SyntacticError](err); !unreadable || !hasEntries(request) {
+		return err
+	}
+	body, changed := repairedJSON(j.body)
+	if !changed {
+		return err
+	}
+	reflect.ValueOf(request).Elem().SetZero()
+	if json.Unmarshal(body, request) != nil {
+		return err
 	}
 	return nil
 }

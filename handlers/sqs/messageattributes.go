@@ -46,6 +46,18 @@ func checkAttributes(all map[string]messageAttribute) *fault {
 	return nil
 }
 
+// checkLists refuses all of a send that has a list as the value of an attribute, also an empty one: SQS reserves them.
+func checkLists(operation string, o *outgoing) *fault {
+	for _, all := range []map[string]messageAttribute{o.MessageAttributes, o.MessageSystemAttributes} {
+		for _, a := range all {
+			if a.StringListValues != nil || a.BinaryListValues != nil {
+				return unsupportedOperation.is("Message attribute list values in " + operation + " operation are not supported.")
+			}
+		}
+	}
+	return nil
+}
+
 func checkAttributeName(name string) *fault {
 	lower := strings.ToLower(name)
 	switch {
@@ -79,9 +91,6 @@ func foreign(r rune) bool {
 func printable(s string) string { return strings.Trim(strconv.QuoteToGraphic(s), `"`) }
 
 func checkAttribute(name string, a messageAttribute) *fault {
-	if a.StringListValues != nil || a.BinaryListValues != nil {
-		return invalidParameterValue.is("Message attribute list values in SendMessage operation are not supported.")
-	}
 	base, suffix, custom := strings.Cut(a.DataType, ".")
 	if base != stringType && base != numberType && base != binaryType || custom && suffix == "" {
 		return invalidParameterValue.is("The message attribute '" + name +

@@ -65,6 +65,7 @@ func readPolicy(text string) (*policy, bool) {
 		return nil, false
 	}
 	switch p.Statement.Kind() {
+	case 0: // there is none, and what else is there is kept all the same
 	case '[':
 		if json.Unmarshal(p.Statement, &p.statements) != nil {
 			return nil, false
@@ -84,7 +85,9 @@ func readPolicy(text string) (*policy, bool) {
 
 // text is the policy as it is kept; false when it is too long.
 func (p *policy) text() (string, bool) {
-	p.Statement = jsontext.Value(asJSON(p.statements))
+	if p.statements != nil {
+		p.Statement = jsontext.Value(asJSON(p.statements))
+	}
 	text := jsontext.Value(asJSON(p))
 	if text.Compact() != nil {
 		return "", false
@@ -102,7 +105,7 @@ func (p *policy) labeled(label string) int {
 	})
 }
 
-// editPolicy changes the policy of a queue. A policy without statements is none.
+// editPolicy changes the policy of a queue. A policy whose last statement was removed is none.
 func (c *call) editPolicy(ref engine.Ref, edit func(*policy) error) (*nothing, error) {
 	return c.configure(ref, func(config *engine.QueueConfig) error {
 		p, ok := readPolicy(config.Notes[notePolicy])

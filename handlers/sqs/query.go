@@ -97,12 +97,16 @@ func (q *queryProtocol) decode(request any) error {
 	p := planOf(into.Type())
 	var params []parameter
 	var failed error
+	judged := hasEntries(request)
 	q.each(func(name string, value []byte) bool {
 		first, _, _ := strings.Cut(name, ".")
 		if p.byName[first] == nil {
 			return true
 		}
 		decoded, err := url.QueryUnescape(string(value))
+		if judged {
+			decoded = repaired(decoded)
+		}
 		if err != nil || !utf8.ValidString(decoded) {
 			failed = malformedRequest.is("The value of the parameter " + abridged(name) + " is not UTF-8 in the encoding of URLs.")
 			return false
@@ -190,6 +194,9 @@ func (f *field) readList(into reflect.Value, params []parameter) error {
 		case part == "member":
 			return f.readList(into, params)
 		case part == "" && f.each == nil && params[0].value != "":
+		case part == "" && into.IsNil(): // so an empty list is written
+			into.Set(reflect.MakeSlice(into.Type(), 0, 0))
+			return nil
 		case !isNumber(part):
 			return nil
 		}

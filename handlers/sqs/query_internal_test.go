@@ -38,7 +38,7 @@ func TestQueryDecode(t *testing.T) {
 		{"a list with gaps, unordered", "TagKey.10=c&TagKey.9=b&TagKey.1=a", &untagQueueRequest{TagKeys: []string{"a", "b", "c"}}},
 		{"a list with member", "TagKey.member.2=b&TagKey.member.1=a", &untagQueueRequest{TagKeys: []string{"a", "b"}}},
 		{"a list without a number", "TagKey=a", &untagQueueRequest{TagKeys: []string{"a"}}},
-		{"an empty list", "TagKey=", &untagQueueRequest{}},
+		{"an empty list", "TagKey=", &untagQueueRequest{TagKeys: []string{}}},
 		{"an empty entry", "TagKey.1=", &untagQueueRequest{TagKeys: []string{""}}},
 		{"no numbers", "TagKey.x=a&TagKey.-1=a&TagKey.1a=a&TagKey.99999999999999999999=a", &untagQueueRequest{}},
 		{"names longer than any", "TagKey" + strings.Repeat(".member", 30) + ".1=a&TagKey." + strings.Repeat("0", 200) + "1=a", &untagQueueRequest{}},

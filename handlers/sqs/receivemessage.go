@@ -71,12 +71,9 @@ func (in *receiveMessageRequest) engine(config *engine.QueueConfig) (engine.Rece
 		visibility := time.Duration(*n) * time.Second
 		req.Visibility = &visibility
 	}
-	if id := in.ReceiveRequestAttemptID; id != nil {
+	if id := in.ReceiveRequestAttemptID; id != nil && config.FIFO { // other queues ignore it
 		if f := checkID("ReceiveRequestAttemptId", *id); f != nil {
 			return req, f
-		}
-		if !config.FIFO {
-			return req, invalidValue(*id, "ReceiveRequestAttemptId", otherQueueType)
 		}
 		req.AttemptID = *id
 	}

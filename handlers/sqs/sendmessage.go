@@ -8,6 +8,9 @@ func (c *call) sendMessage(in *sendMessageRequest) (*sent, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f := checkLists("SendMessage", &in.outgoing); f != nil {
+		return nil, f
+	}
 	m, f := s.alone(&in.outgoing)
 	if f != nil {
 		changed, err := s.renew()

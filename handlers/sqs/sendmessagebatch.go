@@ -79,6 +79,11 @@ func (s *sending) checkBatch(entries []sendMessageEntry) *fault {
 	if f := checkEntries("SendMessageBatchRequestEntry", len(entries), func(i int) string { return entries[i].ID }); f != nil {
 		return f
 	}
+	for i := range entries {
+		if f := checkLists("SendMessageBatch", &entries[i].outgoing); f != nil {
+			return f
+		}
+	}
 	size := int64(0)
 	for i := range entries {
 		size += entries[i].size()
