@@ -13,6 +13,11 @@ type Condition struct {
 	Match string
 	// Absent says that it must not exist yet ("If-None-Match").
 	Absent bool
+	// MaySend says whether the caller may send to another queue, nil for all queues. A change that names a new target for
+	// dead letters needs it; a target that the configuration has already may stay. The error is returned as it is.
+	MaySend func(queue string) error
+	// MayRead says whether an error may name another queue, nil for all queues.
+	MayRead func(queue string) bool
 }
 
 // check holds the condition against the revision of a thing, 0 for one that does not exist.
@@ -28,6 +33,14 @@ func (c Condition) check(thing string, present store.Revision) error {
 		return conflict("If-Match", "The "+thing+" was changed since; read it again and repeat.")
 	}
 	return nil
+}
+
+// mayTarget says why a queue may not become a target; nil if it may, or there is none.
+func (c Condition) mayTarget(queue string) error {
+	if c.MaySend == nil || queue == "" {
+		return nil
+	}
+	return c.MaySend(queue)
 }
 
 func etag(r store.Revision) string { return strconv.FormatUint(uint64(r), 10) }

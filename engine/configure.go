@@ -33,7 +33,9 @@ func (e *Engine) configure(ctx context.Context, ref Ref, only Condition, next fu
 	if err := validRef(ref); err != nil {
 		return Queue{}, false, err
 	}
-	created, err := e.replaceRecord(ctx, ref, only, func(was *record) (record, error) { return e.nextRecord(ctx, ref, was, next) })
+	created, err := e.replaceRecord(ctx, ref, only, func(was *record) (record, error) {
+		return e.nextRecord(ctx, ref, was, only, next)
+	})
 	if err != nil {
 		return Queue{}, false, err
 	}
@@ -100,7 +102,9 @@ func (e *Engine) tryReplace(ctx context.Context, ref Ref, was *record, only Cond
 }
 
 // nextRecord is the record to write; its revision is still that of the present one.
-func (e *Engine) nextRecord(ctx context.Context, ref Ref, was *record, next func(*QueueConfig) (QueueConfig, error)) (record, error) {
+func (e *Engine) nextRecord(
+	ctx context.Context, ref Ref, was *record, only Condition, next func(*QueueConfig) (QueueConfig, error),
+) (record, error) {
 	var present *QueueConfig
 	r := record{}
 	if was != nil {
@@ -125,6 +129,9 @@ func (e *Engine) nextRecord(ctx context.Context, ref Ref, was *record, next func
 		return record{}, err
 	}
 	if present == nil || cfg.DeadLetter.Queue != present.DeadLetter.Queue {
+		if err := only.mayTarget(cfg.DeadLetter.Queue); err != nil {
+			return record{}, err
+		}
 		if err := e.mayFeed(ctx, ref, &cfg.DeadLetter); err != nil {
 			return record{}, err
 		}

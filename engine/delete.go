@@ -34,7 +34,7 @@ func (e *Engine) DeleteQueue(ctx context.Context, ref Ref, only Condition, force
 	}
 	q := e.install(ref, *r)
 	if !force {
-		if err := e.mayDelete(ctx, q, r); err != nil {
+		if err := e.mayDelete(ctx, q, r, only.MayRead); err != nil {
 			return err
 		}
 	}
@@ -48,9 +48,16 @@ const fenceKey = "fence"
 const byForce = "delete it with all that is in it (force=true, on the command line --force)"
 
 // mayDelete says why the queue must stay. If it looks empty, it is fenced and looked at again.
-func (e *Engine) mayDelete(ctx context.Context, q *queue, r *record) error {
-	for _, f := range e.catalog.feedersOf(q.ref) {
-		return conflict("", "Queue "+f.ref.Name+" names it as its dead-letter queue; change that one first, or "+byForce+".")
+func (e *Engine) mayDelete(ctx context.Context, q *queue, r *record, mayRead func(string) bool) error {
+	if sources := e.catalog.feedersOf(q.ref); len(sources) > 0 {
+		name := "Another queue"
+		for _, s := range sources {
+			if mayRead == nil || mayRead(s.ref.Name) {
+				name = "Queue " + s.ref.Name
+				break
+			}
+		}
+		return conflict("", name+" names it as its dead-letter queue; change that one first, or "+byForce+".")
 	}
 	if err := e.mustBeEmpty(ctx, q); err != nil {
 		return err

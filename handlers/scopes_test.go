@@ -18,7 +18,7 @@ import (
 // scopes.
 func withKeys(t *testing.T) (*handlerstest.Server, func(tenant, scope string) []string) {
 	t.Helper()
-	keys, err := auth.ParseKeys([]byte(strings.Repeat("k", 32)))
+	keys, err := auth.ParseKeys([]byte("0123456789abcdef0123456789abcdef"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,6 +98,44 @@ func TestAScheduleNeedsWhatItsSendsNeed(t *testing.T) {
 	srv.Put(path, body, caller("", "queues:manage:q")...).Refused(http.StatusForbidden, "forbidden", "").Has("queues:send:q")
 	srv.Put(path, body, caller("", "queues:send:q")...).Refused(http.StatusForbidden, "forbidden", "").Has("queues:manage:q")
 	srv.Put(path, body, caller("", "queues:send:q queues:manage:q")...).Want(http.StatusCreated)
+}
+
+// TestATargetNeedsSend: whoever names the queue "b" as the target of dead letters must be allowed to send to it. A target
+// that the queue has already may stay.
+func TestATargetNeedsSend(t *testing.T) {
+	t.Parallel()
+	srv, caller := withKeys(t)
+	owner := caller("", "admin:*:*")
+	srv.Put("/v1/queues/b", `{"dead_letter":{"allow_from":["a"]}}`, owner...).Want(http.StatusCreated)
+	mine, sender := caller("", "queues:*:a"), caller("", "queues:*:a queues:send:b")
+	const named = `{"dead_letter":{"queue":"b"},"retry":{"max_receives":1}}`
+	for _, target := range []string{"b", "absent"} { // 403 for both, so that names cannot be tried out
+		body := strings.ReplaceAll(named, `"b"`, `"`+target+`"`)
+		srv.Put("/v1/queues/a", body, mine...).Refused(http.StatusForbidden, "forbidden", "").Has("queues:send:" + target)
+	}
+	srv.Get("/v1/queues/a", owner...).Refused(http.StatusNotFound, "not_found", "")
+	srv.Put("/v1/queues/a", "", mine...).Want(http.StatusCreated)
+	srv.Put("/v1/queues/a", named, mine...).Refused(http.StatusForbidden, "forbidden", "")
+	srv.Patch("/v1/queues/a", named, mine...).Refused(http.StatusForbidden, "forbidden", "")
+	srv.Get("/v1/queues/a", owner...).Lacks(`"queue":"b"`)
+
+	srv.Patch("/v1/queues/a", named, sender...).Want(http.StatusOK).Has(`"queue":"b"`)
+	srv.Patch("/v1/queues/a", `{"visibility":"1m"}`, mine...).Want(http.StatusOK).Has(`"queue":"b"`)
+	srv.Put("/v1/queues/a", named, mine...).Want(http.StatusOK).Has(`"queue":"b"`)
+	srv.Patch("/v1/queues/a", `{"dead_letter":null}`, mine...).Want(http.StatusOK).Lacks(`"queue":"b"`)
+	srv.Patch("/v1/queues/a", named, mine...).Refused(http.StatusForbidden, "forbidden", "")
+}
+
+// TestARefusedDeleteNamesNoOtherQueue: a queue that somebody may not read keeps another one from being deleted.
+func TestARefusedDeleteNamesNoOtherQueue(t *testing.T) {
+	t.Parallel()
+	srv, caller := withKeys(t)
+	owner := caller("", "admin:*:*")
+	srv.Put("/v1/queues/b", "", owner...).Want(http.StatusCreated)
+	srv.Put("/v1/queues/secret", `{"dead_letter":{"queue":"b"}}`, owner...).Want(http.StatusCreated)
+	srv.Delete("/v1/queues/b", caller("", "queues:*:b")...).Refused(http.StatusConflict, "conflict", "").
+		Lacks("secret").Has("Another queue names it")
+	srv.Delete("/v1/queues/b", owner...).Refused(http.StatusConflict, "conflict", "").Has("Queue secret names it")
 }
 
 func TestTenantsDoNotSeeEachOther(t *testing.T) {

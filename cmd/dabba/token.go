@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -86,12 +85,9 @@ func (p program) signingKey(path string) (auth.Key, error) {
 func (p program) loadKeys(path string) ([]auth.Key, error) {
 	var keys []auth.Key
 	if path != "" {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return nil, usagef("read keys: %w", err)
-		}
-		if keys, err = auth.ParseKeys(data); err != nil {
-			return nil, usagef("keys in %s: %w", path, err)
+		var err error
+		if keys, err = auth.LoadKeys(path); err != nil {
+			return nil, usagef("%w", err)
 		}
 	}
 	if inline := p.lookupEnv(inlineKeys); inline != "" {

@@ -133,7 +133,7 @@ func TestProgramAnswers(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *set, c program) {
 		key := filepath.Join(t.TempDir(), "auth.key")
-		if err := os.WriteFile(key, []byte(strings.Repeat("k", 48)), 0o600); err != nil {
+		if err := os.WriteFile(key, []byte("check-0123456789abcdef0123456789abcdef-check"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		api, admin := c.start(t, "--auth-keys="+key)

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"reflect"
 	"regexp"
-	"runtime"
 	"strings"
 	"sync/atomic"
 
@@ -20,8 +17,6 @@ const (
 	// minAccessSecret keeps a secret from being guessed with one signed request at hand; those of AWS have 40 characters.
 	minAccessSecret = 16
 	maxAccessSecret = 256
-	// maxAccessFile bounds the file of access keys; some ten thousand fit.
-	maxAccessFile = 4 << 20
 )
 
 // AccessKeys are those who sign requests on the SQS wire, by the id of their access key. Safe for concurrent use.
@@ -59,7 +54,7 @@ func ParseAccessKeys(data []byte) (*AccessKeys, error) {
 	return a, nil
 }
 
-// LoadAccessKeys reads access keys from a file, which only its owner may read.
+// LoadAccessKeys reads access keys from a file that is for its owner alone, as one with private keys is: see [LoadKeys].
 func LoadAccessKeys(path string) (*AccessKeys, error) {
 	a := &AccessKeys{path: path}
 	if err := a.Reload(); err != nil {
@@ -100,31 +95,6 @@ func (a *AccessKeys) all() map[string]accessKey {
 		return *keys
 	}
 	return nil
-}
-
-// readOwned reads a file that nobody but its owner may read.
-func readOwned(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // only read
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	// Windows has no such bits and shows others in their place.
-	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
-		return nil, fmt.Errorf("others than its owner may use %s (mode %04o), and it holds secrets: chmod 600 %s", path, mode, path)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxAccessFile+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > maxAccessFile {
-		return nil, fmt.Errorf("%s is larger than %d MiB", path, maxAccessFile>>20)
-	}
-	return data, nil
 }
 
 func parseAccessKeys(data []byte) (map[string]accessKey, error) {

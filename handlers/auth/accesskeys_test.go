@@ -134,7 +134,7 @@ func TestLoadAccessKeysWantsAPrivateFile(t *testing.T) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(strings.Repeat(" ", maxAccessFile)+oneKey), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(strings.Repeat(" ", maxKeyFile)+oneKey), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := LoadAccessKeys(path); err == nil || !strings.Contains(err.Error(), "larger than 4 MiB") {

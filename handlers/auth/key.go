@@ -67,8 +67,8 @@ func newKey(id string, material any) (Key, error) {
 func algorithmOf(public any) (string, error) {
 	switch p := public.(type) {
 	case []byte:
-		if len(p) < minSecretBytes {
-			return "", fmt.Errorf("a shared secret has at least %d bytes, this one has %d", minSecretBytes, len(p))
+		if err := checkSecret(p); err != nil {
+			return "", err
 		}
 		return "HS256", nil
 	case *rsa.PublicKey:

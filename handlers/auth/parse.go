@@ -14,16 +14,18 @@ import (
 
 // ParseKeys reads the keys of a file or an environment variable. It understands a JWK set or a single JWK (JSON),
 // PEM blocks with public or private keys, and anything else as one raw secret of at least 32 bytes, one newline at
-// its end ignored. A public key in another encoding is refused rather than taken for a secret, since everybody
-// knows it.
+// its end ignored. What looks like a key in another encoding, like another kind of text, or as if anybody could guess it
+// is refused rather than taken for a secret; the error says what it is taken for and what to do.
 func ParseKeys(data []byte) ([]Key, error) {
 	switch {
+	case len(data) == 0:
+		return nil, fmt.Errorf("there is no key in it, it is empty: %w", errNewSecret)
+	case hasMark(data): // JSON and PEM with it would be read as something else
+		return nil, checkWhatItIs(data)
 	case isJSON(data):
 		return parseJWKs(data)
 	case bytes.Contains(data, []byte("-----BEGIN ")):
 		return parsePEM(data)
-	case isPublic(data):
-		return nil, errors.New("this is a public key in a format that is not read here: convert it to PEM (openssl pkey -pubin -inform DER)")
 	}
 	secret := bytes.TrimSuffix(bytes.TrimSuffix(data, []byte("\n")), []byte("\r"))
 	k, err := newKey("", bytes.Clone(secret))
@@ -37,20 +39,6 @@ func ParseKeys(data []byte) ([]Key, error) {
 // start with a brace are not UTF-8.
 func isJSON(data []byte) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && utf8.Valid(data)
-}
-
-func isPublic(data []byte) bool {
-	if bytes.HasPrefix(data, []byte("ssh-")) || bytes.HasPrefix(data, []byte("ecdsa-sha2-")) {
-		return true
-	}
-	if _, err := x509.ParsePKIXPublicKey(data); err == nil {
-		return true
-	}
-	if _, err := x509.ParsePKCS1PublicKey(data); err == nil {
-		return true
-	}
-	_, err := x509.ParseCertificate(data)
-	return err == nil
 }
 
 func parseJWKs(data []byte) ([]Key, error) {
@@ -135,6 +123,12 @@ func parseBlock(b *pem.Block) (any, error) {
 		return x509.ParsePKCS1PrivateKey(b.Bytes)
 	case "EC PRIVATE KEY":
 		return x509.ParseECPrivateKey(b.Bytes)
+	case "CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE":
+		return nil, errors.New("a certificate is not read here: take its public key out with openssl x509 -pubkey -noout")
+	case "ENCRYPTED PRIVATE KEY":
+		return nil, errors.New("it is encrypted: decrypt it with openssl pkey, and keep the result in a file of mode 0600")
+	case "OPENSSH PRIVATE KEY":
+		return nil, errors.New("it is in the format of SSH: convert a copy of it with ssh-keygen -p -m PKCS8 -f COPY")
 	default:
 		return nil, errors.New("only PUBLIC KEY and PRIVATE KEY blocks are read here")
 	}

@@ -233,6 +233,15 @@ func (a *Answer) Has(text string) *Answer {
 	return a
 }
 
+// Lacks stops the test if the answer's body contains the text.
+func (a *Answer) Lacks(text string) *Answer {
+	a.t.Helper()
+	if bytes.Contains(a.Body, []byte(text)) {
+		a.t.Fatalf("%s\n answered %s\n want it not to contain %s", a.call, abridge(string(a.Body)), text)
+	}
+	return a
+}
+
 func abridge(s string) string {
 	const most = 500
 	if len(s) > most {

@@ -5,7 +5,7 @@ import "net/http"
 // Change sets some of a queue's configuration and leaves the rest (a JSON merge patch, RFC 7396).
 //
 // @Summary Change some of a queue's configuration
-// @Description A JSON merge patch (RFC 7396): fields that are left out stay as they are, null returns one to its default.
+// @Description A JSON merge patch (RFC 7396): fields that are left out stay as they are, null returns one to its default. To name a dead-letter queue that it does not have yet, a token needs queues:send on that one.
 // @ID patchQueue
 // @Tags queues
 // @Accept json
@@ -23,7 +23,7 @@ func (a *API) Change(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	only, err := precondition(r)
+	only, err := a.queueCondition(r)
 	if err != nil {
 		return err
 	}

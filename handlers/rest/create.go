@@ -11,7 +11,7 @@ import (
 // Create makes a queue, or gives it a new configuration. What the request leaves out returns to its default.
 //
 // @Summary Create or replace a queue
-// @Description Makes a queue, or gives it a new configuration. Fields that are left out return to their defaults.
+// @Description Makes a queue, or gives it a new configuration. Fields that are left out return to their defaults. To name a dead-letter queue that it does not have yet, a token needs queues:send on that one.
 // @ID putQueue
 // @Tags queues
 // @Accept json
@@ -32,7 +32,7 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	only, err := precondition(r)
+	only, err := a.queueCondition(r)
 	if err != nil {
 		return err
 	}

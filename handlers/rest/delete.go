@@ -29,7 +29,7 @@ func (a *API) Delete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	only, err := precondition(r)
+	only, err := a.queueCondition(r)
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,15 @@ func precondition(r *http.Request) (engine.Condition, error) {
 	return engine.Condition{Match: match, Absent: absent}, nil
 }
 
+// queueCondition is [precondition] for the configuration of a queue, with what the caller may do with other queues.
+func (a *API) queueCondition(r *http.Request) (engine.Condition, error) {
+	only, err := precondition(r)
+	p := a.principal(r)
+	only.MaySend = func(queue string) error { return p.Require("queues", "send", queue) }
+	only.MayRead = func(queue string) bool { return p.Allows("queues", "read", queue) }
+	return only, err
+}
+
 // ifNoneMatch says whether the queue must not exist: of a change, a client can only mean that.
 func ifNoneMatch(r *http.Request) (bool, error) {
 	given := r.Header[ifNoneMatchField]

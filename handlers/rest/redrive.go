@@ -67,7 +67,7 @@ type RedriveAnswer struct {
 // Redrive moves messages of one queue to another, or back to where they came from.
 //
 // @Summary Redrive messages
-// @Description Starts a task that moves the ready, delayed and dead messages there are now, or those of them that the request chooses; leased ones are left to their holders, later ones are not moved. A message keeps its id, its group, its attributes and its origin, and its deliveries count anew. The task survives a restart, and moves each message once whatever happens. Needs queues:manage for this queue and queues:send for each queue that messages would go to. With dry_run it answers with counts (200) and changes nothing. An edited message is moved when the answer comes.
+// @Description Starts a task that moves the ready, delayed and dead messages there are now, or those of them that the request chooses; leased ones are left to their holders, later ones are not moved. A message keeps its id, its group, its attributes and its origin, and its deliveries count anew. The task survives a restart, and moves each message once whatever happens. Needs queues:manage for this queue and queues:send for each queue that messages would go to, which is held against the messages there are at the start; a task moves nothing to any other queue. With dry_run it answers with counts (200) and changes nothing. An edited message is moved when the answer comes.
 // @ID redrive
 // @Tags tasks
 // @Accept json

@@ -59,6 +59,9 @@ func (c *call) named(name, action string) (engine.Ref, error) {
 	return engine.Ref{Tenant: c.tenant(), Name: name}, nil
 }
 
+// maySend says whether the principal may send to a queue, and so name it as the target of another one's messages.
+func (c *call) maySend(queue string) error { return c.principal.Require("queues", "send", queue) }
+
 // existing is [call.queue] of one that there is, with its configuration, which is shared. That a queue is missing comes before
 // whatever else is wrong with a request.
 func (c *call) existing(parameter *string, action string) (engine.Ref, *engine.QueueConfig, error) {
@@ -77,7 +80,7 @@ func (c *call) existing(parameter *string, action string) (engine.Ref, *engine.Q
 // configure changes the configuration of a queue. Maps and slices in it are shared: what do wants to change, it
 // replaces. do must not call the engine, and may be called more than once.
 func (c *call) configure(ref engine.Ref, do func(*engine.QueueConfig) error) (*nothing, error) {
-	_, err := c.Engine.ChangeQueue(c.ctx(), ref, engine.Condition{}, func(config engine.QueueConfig) (engine.QueueConfig, error) {
+	_, err := c.Engine.ChangeQueue(c.ctx(), ref, engine.Condition{MaySend: c.maySend}, func(config engine.QueueConfig) (engine.QueueConfig, error) {
 		err := do(&config)
 		return config, err
 	})

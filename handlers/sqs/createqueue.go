@@ -67,7 +67,7 @@ func (c *call) createNew(ref engine.Ref, in *createQueueRequest, asked []setting
 	if err := c.mayCreate(ref); err != nil {
 		return err
 	}
-	_, _, err := c.Engine.PutQueue(c.ctx(), ref, config, engine.Condition{Absent: true})
+	_, _, err := c.Engine.PutQueue(c.ctx(), ref, config, engine.Condition{Absent: true, MaySend: c.maySend})
 	return err
 }
 

@@ -70,6 +70,9 @@ func (c *call) readRedrivePolicy(queue, value string) (target string, receives u
 	if !ok {
 		return "", 0, "Dead letter target does not exist.", nil
 	}
+	if err := c.mayTarget(queue, target); err != nil {
+		return "", 0, "", err
+	}
 	config, err := c.Engine.Config(c.ctx(), engine.Ref{Tenant: c.tenant(), Name: target})
 	switch {
 	case isNotFound(err):
@@ -82,6 +85,20 @@ func (c *call) readRedrivePolicy(queue, value string) (target string, receives u
 		return "", 0, "The redrive allow policy of the dead-letter queue does not allow this source queue.", nil
 	}
 	return target, n, "", nil
+}
+
+// mayTarget says why the queue may not have the target for its dead letters, before anything about that one is shown. A
+// target that the queue has already may stay; the engine holds the change against the configuration there is then.
+func (c *call) mayTarget(queue, target string) error {
+	denied := c.maySend(target)
+	if denied == nil {
+		return nil
+	}
+	present, err := c.Engine.Config(c.ctx(), engine.Ref{Tenant: c.tenant(), Name: queue})
+	if err == nil && present.DeadLetter.Queue == target {
+		return nil
+	}
+	return denied
 }
 
 func (p *redrivePolicy) receives() (uint32, bool) {

@@ -3,6 +3,7 @@ package sqs_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -25,7 +26,7 @@ type holder struct {
 // scopes.
 func withTokens(t *testing.T, queues map[string]engine.QueueConfig) func(scope string) holder {
 	t.Helper()
-	keys, err := auth.ParseKeys([]byte(strings.Repeat("k", 32)))
+	keys, err := auth.ParseKeys([]byte("0123456789abcdef0123456789abcdef"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,6 +180,33 @@ func TestMovesNeedToSend(t *testing.T) {
 	as("queues:manage:*").asks("StartMessageMoveTask", back).refused(http.StatusForbidden, "AccessDenied", "")
 	as("queues:manage:grave queues:send:other").asks("StartMessageMoveTask", back).refused(http.StatusForbidden, "AccessDenied", "")
 	as("queues:manage:grave queues:send:work").asks("StartMessageMoveTask", back).ok()
+}
+
+// Who gives a queue a target for its dead letters must be allowed to send there, and is shown nothing about it otherwise. A
+// target that the queue has already may stay.
+func TestTargetsOfDeadLettersNeedToSend(t *testing.T) {
+	t.Parallel()
+	as := withTokens(t, map[string]engine.QueueConfig{"b": engine.DefaultConfig()})
+	mine, sender := as("queues:*:a"), as("queues:*:a queues:send:b")
+	policy := func(target string, receives int) attrs {
+		return attrs{"RedrivePolicy": fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":%d}`, arnOf(target), receives)}
+	}
+	for _, target := range []string{"b", "absent"} {
+		mine.asks("CreateQueue", params{"QueueName": "a", "Attributes": policy(target, 1)}).refused(http.StatusForbidden, "AccessDenied",
+			"This needs the scope queues:send:"+target+", which your token or access key does not have.")
+	}
+	mine.asks("GetQueueUrl", params{"QueueName": "a"}).refused(http.StatusBadRequest, "AWS.SimpleQueueService.NonExistentQueue", "")
+	mine.asks("CreateQueue", params{"QueueName": "a"}).ok()
+	set := params{"QueueUrl": "a", "Attributes": policy("b", 1)}
+	mine.asks("SetQueueAttributes", set).refused(http.StatusForbidden, "AccessDenied", "")
+	sender.asks("SetQueueAttributes", set).ok()
+
+	mine.asks("SetQueueAttributes", params{"QueueUrl": "a", "Attributes": attrs{"VisibilityTimeout": "7"}}).ok()
+	mine.asks("SetQueueAttributes", params{"QueueUrl": "a", "Attributes": policy("b", 3)}).ok()
+	mine.asks("CreateQueue", params{"QueueName": "a", "Attributes": policy("b", 3)}).ok()
+	mine.asks("SetQueueAttributes", params{"QueueUrl": "a", "Attributes": policy("absent", 3)}).refused(http.StatusForbidden, "AccessDenied", "")
+	mine.asks("SetQueueAttributes", params{"QueueUrl": "a", "Attributes": attrs{"RedrivePolicy": ""}}).ok()
+	mine.asks("SetQueueAttributes", set).refused(http.StatusForbidden, "AccessDenied", "")
 }
 
 // A token is the last name of a page, in base64: that of a queue that may be read.

@@ -23,7 +23,7 @@ func (c *call) startMessageMoveTask(in *startMessageMoveTaskRequest) (*startMess
 	req := engine.RedriveRequest{
 		Renew:     true,
 		Principal: c.principal.Subject,
-		Allow:     func(queue string) error { return c.principal.Require("queues", "send", queue) },
+		Allow:     c.maySend,
 	}
 	if rate := in.MaxNumberOfMessagesPerSecond; rate != nil {
 		if *rate < minMoveRate || *rate > maxMoveRate {
