@@ -63,7 +63,7 @@ func deleteAll(answer []byte) string {
 
 // ask is a turn of one request to the wire of SQS.
 func ask(operation, body string) turn {
-	request := fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-amz-json-1.0\r\nX-Amz-Target: AmazonSQS.%s\r\n"+
+	request := fmt.Sprintf("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\nX-Amz-Target: AmazonSQS.%s\r\n"+
 		"Content-Length: %d\r\n\r\n%s", operation, len(body), body)
 	return func(c *client) error {
 		if _, err := io.WriteString(c.conn, request); err != nil {

@@ -192,7 +192,7 @@ func listen(b *testing.B, h http.Handler) string {
 
 // post is a turn of one request to the queue.
 func post(verb, body string) turn {
-	request := fmt.Sprintf("POST /v1/queues/q/%s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+	request := fmt.Sprintf("POST /v1/queues/q/%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		verb, len(body), body)
 	return func(c *client) error {
 		if _, err := io.WriteString(c.conn, request); err != nil {

@@ -15,7 +15,7 @@ import (
 func New(c Config) http.Handler { return routes(c) }
 
 func routes(c Config) *surface {
-	s := newSurface(c, true)
+	s := newSurface(c, public)
 
 	// Open to everyone.
 	s.open(http.MethodGet, "/", s.orSQS(web.Start(c.Verifier != nil)))
@@ -92,7 +92,7 @@ func routes(c Config) *surface {
 
 // NewAdmin returns the handler of the admin address, which needs no token: whoever can reach it may look.
 func NewAdmin(c Config) http.Handler {
-	s := newSurface(c, false)
+	s := newSurface(c, admin)
 	s.open(http.MethodGet, "/healthz", s.api.Handle(s.api.Health))
 	s.open(http.MethodGet, "/readyz", s.api.Handle(s.api.Ready))
 	s.open(http.MethodGet, "/metrics", c.Metrics.Handler())

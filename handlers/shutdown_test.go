@@ -49,7 +49,7 @@ func TestShutdownAnswersThoseWhoWait(t *testing.T) {
 	t.Parallel()
 	srv := handlerstest.Start(t)
 	srv.Put("/v1/queues/q", "").Want(http.StatusCreated)
-	waiting := begin(t, srv, "POST /v1/queues/q/receive?wait=1h HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+	waiting := begin(t, srv, "POST /v1/queues/q/receive?wait=1h HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
 	waitFor(t, srv, "dabba_waiting_receives 1")
 	idle := begin(t, srv, "")
 
@@ -72,8 +72,8 @@ func TestShutdownGivesUpWhenItsTimeIsOver(t *testing.T) {
 	srv := handlerstest.Start(t)
 	srv.Put("/v1/queues/q", "").Want(http.StatusCreated)
 	// A client that never sends the rest of its body.
-	begin(t, srv, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
-	begin(t, srv, "POST /v1/queues/q/receive?wait=1h HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+	begin(t, srv, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{")
+	begin(t, srv, "POST /v1/queues/q/receive?wait=1h HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
 	waitFor(t, srv, "dabba_waiting_receives 1")
 
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -151,9 +151,9 @@ func TestSlowClientsAreCutOffButNotThoseWhoWait(t *testing.T) {
 	hasty.ReadTimeout, hasty.ReadHeaderTimeout = 100*time.Millisecond, 100*time.Millisecond
 	short := handlerstest.Run(t, hasty)
 
-	waits := begin(t, short, "POST /v1/queues/q/receive?wait=1h HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+	waits := begin(t, short, "POST /v1/queues/q/receive?wait=1h HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
 	waitFor(t, srv, "dabba_waiting_receives 1")
-	slow := begin(t, short, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
+	slow := begin(t, short, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{")
 	silent := begin(t, short, "POST /v1/queues/q/mess")
 
 	if answer, err := io.ReadAll(slow); err != nil || !strings.Contains(string(answer), "arrived too slowly") {
@@ -174,7 +174,7 @@ func TestSlowClientsAreCutOffButNotThoseWhoWait(t *testing.T) {
 func TestHeadersAreBounded(t *testing.T) {
 	t.Parallel()
 	srv := handlerstest.Start(t)
-	conn := begin(t, srv, fmt.Sprintf("GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: %s\r\n\r\n", strings.Repeat("x", 1<<20)))
+	conn := begin(t, srv, fmt.Sprintf("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: %s\r\n\r\n", strings.Repeat("x", 1<<20)))
 	answer, _ := io.ReadAll(conn) // the server may cut the connection off
 	if !strings.HasPrefix(string(answer), "HTTP/1.1 431") {
 		t.Errorf("answer = %.80q, want 431", answer)

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/auth"
+	"github.com/dabba-mq/dabba/handlers/browser"
 	"github.com/dabba-mq/dabba/handlers/exchange"
 	"github.com/dabba-mq/dabba/handlers/metrics"
 	"github.com/dabba-mq/dabba/handlers/middleware"
@@ -35,6 +37,11 @@ type Config struct {
 	Verifier *auth.Verifier
 	// AccessKeys are those of clients that sign their requests; nil for none. A Config with some has a Verifier, too.
 	AccessKeys *auth.AccessKeys
+	// Address and AdminAddress are what the servers of [New] and [NewAdmin] listen on; the zero value stands for the loopback
+	// address.
+	Address, AdminAddress netip.AddrPort
+	// AllowOrigins are the origins of web pages that may call, AllowHosts further names of the server: see [browser.Settings].
+	AllowOrigins, AllowHosts []string
 	// SQS are the choices that concern the SQS wire alone.
 	SQS sqs.Settings
 	// Readiness is shared with [Shutdown].
@@ -60,8 +67,16 @@ type surface struct {
 	native map[string]bool
 }
 
-// newSurface has no routes yet. withSQS says that clients of SQS are answered in their own protocol at all paths.
-func newSurface(c Config, withSQS bool) *surface {
+// address says which one a surface is for: that of clients, or that of whoever runs the server, which asks for no keys.
+type address bool
+
+const (
+	public address = false
+	admin  address = true
+)
+
+// newSurface has no routes yet. On the public address clients of SQS are answered in their own protocol at all paths.
+func newSurface(c Config, at address) *surface {
 	s := &surface{router: chi.NewRouter(), count: c.Metrics, scrapes: c.Metrics.Handler(), native: make(map[string]bool)}
 	x := &exchange.Exchange{
 		Bodies:  middleware.NewBudget(maxBodies),
@@ -83,6 +98,20 @@ func newSurface(c Config, withSQS bool) *surface {
 		api.Principal = func(r *http.Request) auth.Principal { return auth.From(r.Context()) }
 	}
 	s.api = rest.New(api)
+	guarded := browser.Settings{
+		Address:     c.Address,
+		PublicURL:   c.SQS.PublicURL,
+		Origins:     c.AllowOrigins,
+		Hosts:       c.AllowHosts,
+		Keyless:     c.Verifier == nil,
+		Page:        isPage,
+		Foreign:     s.refusal(browser.ErrForeign, at),
+		Misdirected: s.refusal(browser.ErrMisdirected, at),
+	}
+	if at == admin {
+		guarded.Address, guarded.Keyless = c.AdminAddress, true
+	}
+	guard := browser.New(guarded)
 	s.sqs = sqs.New(sqs.Config{
 		Engine:     c.Engine,
 		Log:        c.Log,
@@ -90,6 +119,7 @@ func newSurface(c Config, withSQS bool) *surface {
 		Now:        time.Now,
 		Verifier:   c.Verifier,
 		AccessKeys: c.AccessKeys,
+		Hidden:     guard.Hidden,
 		Settings:   c.SQS,
 	})
 	s.auth = func(next http.Handler) http.Handler { return next }
@@ -99,14 +129,14 @@ func newSurface(c Config, withSQS bool) *surface {
 	var notFound, notAllowed http.Handler = s.api.Handle(s.api.NotFound), s.api.MethodNotAllowed(s.allowed)
 	observer := middleware.Observer{Log: c.Log, IDs: middleware.NewIDs(rand.Reader), Now: time.Now}
 	h := http.Handler(s.router)
-	if withSQS {
+	if at == public {
 		notFound, notAllowed = s.unrouted(notFound), s.unrouted(notAllowed)
 		observer.Failed = s.failed
 		h = s.routed()
 	}
 	s.router.NotFound(s.counted("", "unknown", notFound))
 	s.router.MethodNotAllowed(s.counted("", "unknown", notAllowed))
-	s.Handler = observer.Wrap(h)
+	s.Handler = observer.Wrap(guard.Wrap(h))
 	return s
 }
 
@@ -150,6 +180,33 @@ func (s *surface) isNative(path string) bool { return s.native[firstSegment(path
 func firstSegment(path string) string {
 	first, _, _ := strings.Cut(strings.TrimLeft(path, "/"), "/")
 	return first
+}
+
+// refusal answers an error before a request is routed: to each client in its own protocol.
+func (s *surface) refusal(err *engine.Error, at address) http.Handler {
+	return s.counted("", "unknown", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if at == public && (sqs.Speaks(r) || r.Method == http.MethodPost && !s.isNative(r.URL.Path)) {
+			s.sqs.Refuse(w, r, err)
+			return
+		}
+		s.api.Refuse(w, r, err)
+	}))
+}
+
+// isPage says whether a GET is for a page that any site may have a link to: it shows nothing of what is stored.
+func isPage(r *http.Request) bool {
+	path := r.URL.RawPath // what the router goes by, if it is there
+	if path == "" {
+		path = r.URL.Path
+	}
+	switch path {
+	case "/", "/docs", "/guide", "/console", "/openapi.json":
+	default:
+		if !strings.HasPrefix(path, "/docs/") && !strings.HasPrefix(path, "/guide/") && !strings.HasPrefix(path, "/console/") {
+			return false
+		}
+	}
+	return !sqs.Speaks(r)
 }
 
 // failoversOf shows what was counted of the store's failovers.

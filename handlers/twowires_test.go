@@ -207,7 +207,7 @@ func TestASQSClientThatHangsUpLeasesNothing(t *testing.T) {
 	}
 	defer conn.Close()
 	const request = `{"QueueUrl":"q"}`
-	if _, err := fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: test\r\nContent-Type: application/x-amz-json-1.0\r\n"+
+	if _, err := fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\n"+
 		"X-Amz-Target: AmazonSQS.ReceiveMessage\r\nContent-Length: %d\r\n\r\n%s", len(request), request); err != nil {
 		t.Fatal(err)
 	}

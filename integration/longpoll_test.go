@@ -25,7 +25,7 @@ func TestIdleLongPollsCostNothing(t *testing.T) {
 	}
 	for i := range waiters {
 		conn := srv.dial(t)
-		say(t, conn, "POST /v1/queues/q%d/receive?wait=10m HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", i%10)
+		say(t, conn, "POST /v1/queues/q%d/receive?wait=10m HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n", i%10)
 	}
 	eventually(t, "1000 waiting receives", func() bool { return c.gauge("dabba_waiting_receives") == waiters })
 
@@ -129,7 +129,7 @@ func TestClientsThatHangUpLeaseNothing(t *testing.T) {
 		var conns []net.Conn
 		for range gone {
 			conn := srv.dial(t)
-			say(t, conn, "POST /v1/queues/q/receive?wait=10m HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+			say(t, conn, "POST /v1/queues/q/receive?wait=10m HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
 			conns = append(conns, conn)
 		}
 		eventually(t, "receives that wait", func() bool { return c.gauge("dabba_waiting_receives") == gone })

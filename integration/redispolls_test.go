@@ -75,7 +75,7 @@ func startPolls(t *testing.T, srv *server, waiters, queues int) *polls {
 		conns[i] = srv.dial(t)
 	}
 	for i, conn := range conns {
-		request := fmt.Sprintf("POST /v1/queues/q%d/receive?wait=10m HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", i%queues)
+		request := fmt.Sprintf("POST /v1/queues/q%d/receive?wait=10m HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n", i%queues)
 		work.Go(func() {
 			if err := p.poll(conn, request); err != nil && !errors.Is(err, net.ErrClosed) {
 				t.Errorf("receive %d: %v", i, err)

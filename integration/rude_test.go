@@ -59,10 +59,10 @@ func TestSlowClients(t *testing.T) {
 	starts := []string{
 		"", // not a byte: an idle connection, but no request was made on it before
 		"POST /v1/queues/q/mess",
-		"POST /v1/queues/q/messages HTTP/1.1\r\nHost: x\r\nX-Slow: ",
-		"POST /v1/queues/q/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"body\":\"",
-		"POST /v1/queues/q/messages HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"bod\r\n",
-		"POST /v1/queues/q/receive HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{",
+		"POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
+		"POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"body\":\"",
+		"POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"bod\r\n",
+		"POST /v1/queues/q/receive HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{",
 	}
 	before := r.resident()
 	var ends sync.WaitGroup
@@ -166,11 +166,11 @@ func garbage(r *rand.Rand) []byte {
 	case 3:
 		return fmt.Appendf(nil, "POST %s HTTP/1.1\r\n\r\n", path) // no Host
 	case 4:
-		return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n%s", path, body)
+		return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n%s", path, body)
 	case 5:
-		return fmt.Appendf(nil, "GET %s HTTP/9.9\r\nHost: x\r\n\r\n", path)
+		return fmt.Appendf(nil, "GET %s HTTP/9.9\r\nHost: localhost\r\n\r\n", path)
 	default:
-		return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, max(1, len(body)), body)
+		return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, max(1, len(body)), body)
 	}
 }
 
@@ -199,7 +199,7 @@ func exchange(base string, request []byte) (int, error) {
 func TestLengthsThatLie(t *testing.T) {
 	t.Parallel()
 	r := beRude(t)
-	const send = "POST /v1/queues/other/messages HTTP/1.1\r\nHost: x\r\n"
+	const send = "POST /v1/queues/other/messages HTTP/1.1\r\nHost: localhost\r\n"
 	tests := map[string]struct {
 		request string
 		want    []int // the statuses of all answers on the connection
@@ -216,7 +216,7 @@ func TestLengthsThatLie(t *testing.T) {
 		"unknown encoding":     {send + "Transfer-Encoding: gzip\r\n\r\n", []int{501}},
 		"huge headers":         {send + "X-Huge: " + strings.Repeat("x", 100<<10) + "\r\n\r\n", []int{431}},
 		"many headers":         {send + strings.Repeat("X-Many: x\r\n", 20_000) + "\r\n", []int{431}},
-		"huge path":            {"POST /v1/queues/" + strings.Repeat("a", 100<<10) + "/messages HTTP/1.1\r\nHost: x\r\n\r\n", []int{431}},
+		"huge path":            {"POST /v1/queues/" + strings.Repeat("a", 100<<10) + "/messages HTTP/1.1\r\nHost: localhost\r\n\r\n", []int{431}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -253,8 +253,8 @@ func TestPipelining(t *testing.T) {
 	var requests bytes.Buffer
 	for i := range n {
 		body := fmt.Sprintf(`{"body":"%d"}`, i)
-		fmt.Fprintf(&requests, "POST /v1/queues/other/messages HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
-		fmt.Fprint(&requests, "POST /v1/queues/other/receive HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+		fmt.Fprintf(&requests, "POST /v1/queues/other/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		fmt.Fprint(&requests, "POST /v1/queues/other/receive HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
 	}
 	go func() { _, _ = conn.Write(requests.Bytes()) }()
 	answers := bufio.NewReader(conn)
@@ -284,7 +284,7 @@ func TestBodiesThatAreTooMuch(t *testing.T) {
 
 	// Chunks without end.
 	conn := r.dial(t)
-	say(t, conn, "POST /v1/queues/other/messages HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n")
+	say(t, conn, "POST /v1/queues/other/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n")
 	block := append([]byte("100000\r\n"), append(bytes.Repeat([]byte("x"), 1<<20), "\r\n"...)...)
 	go func() {
 		for {
@@ -310,7 +310,7 @@ func TestBodiesThatAreTooMuch(t *testing.T) {
 	for range bodies {
 		conn := r.dial(t)
 		conns = append(conns, conn)
-		say(t, conn, "POST /v1/queues/other/messages HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n", length)
+		say(t, conn, "POST /v1/queues/other/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n", length)
 	}
 	var writers sync.WaitGroup
 	for _, conn := range conns {
@@ -369,7 +369,7 @@ func TestFlood(t *testing.T) {
 	var clients sync.WaitGroup
 	for range busy {
 		clients.Go(func() {
-			status, err := exchange(r.base, []byte("POST /v1/queues/other/receive HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"))
+			status, err := exchange(r.base, []byte("POST /v1/queues/other/receive HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"))
 			if err != nil || (status != http.StatusOK && status != 499) {
 				t.Errorf("one of %d clients at once was answered %d, %v", busy, status, err)
 			}
@@ -404,7 +404,7 @@ func TestReadersThatDoNotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		// The lease ends at once, so that each of them gets the same message.
-		say(t, conn, "POST /v1/queues/large/receive?visibility=0 HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+		say(t, conn, "POST /v1/queues/large/receive?visibility=0 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
 		// A few at a time: what is read for an answer that is then refused takes memory for a moment, too.
 		eventually(t, "it to be answered", func() bool { return r.polite.received("large") >= float64(n-5) })
 	}

@@ -48,7 +48,7 @@ func TestStopInGoodOrder(t *testing.T) {
 	// A send whose body comes in two halves.
 	const body = `{"body":"half way"}`
 	conn := srv.dial(t)
-	say(t, conn, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", len(body))
+	say(t, conn, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", len(body))
 	r := bufio.NewReader(conn)
 	if line, err := r.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
 		t.Fatalf("before the body the server says %q, %v", line, err)
@@ -171,7 +171,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	c.create("q", "")
 	c.send("q", "x")
 	conn := srv.dial(t)
-	say(t, conn, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n")
+	say(t, conn, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n")
 	if _, err := conn.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}

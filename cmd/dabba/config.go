@@ -42,7 +42,7 @@ func (p program) fromEnv(flags *pflag.FlagSet) error {
 	if err := k.Load(provider, nil); err != nil {
 		return fmt.Errorf("read the environment: %w", err)
 	}
-	return eachSetting(k, func(name, value string) error {
+	return eachSetting(flags, k, func(name, value string) error {
 		if err := setDefault(flags, name, value); err != nil {
 			return usagef("%s: %w", envName(name), valueError(err))
 		}
@@ -61,7 +61,7 @@ func fromFile(flags *pflag.FlagSet, path string) error {
 	if err := k.Load(file.Provider(path), parser); err != nil {
 		return usagef("config file %s: %w", path, err)
 	}
-	return eachSetting(k, func(name, value string) error {
+	return eachSetting(flags, k, func(name, value string) error {
 		flag := strings.ReplaceAll(name, "_", "-")
 		if f := flags.Lookup(flag); f == nil || flag == "config" || flag == "help" {
 			return usagef("config file %s: unknown key %q: the keys are the flags of dabba serve, like data or auth-keys", path, name)
@@ -82,7 +82,7 @@ func setDefault(flags *pflag.FlagSet, name, value string) error {
 }
 
 // eachSetting visits keys in order, so that of several mistakes the same one is reported every time.
-func eachSetting(k *koanf.Koanf, visit func(name, value string) error) error {
+func eachSetting(flags *pflag.FlagSet, k *koanf.Koanf, visit func(name, value string) error) error {
 	for _, name := range slices.Sorted(slices.Values(k.Keys())) {
 		value := ""
 		switch v := k.Get(name).(type) {
@@ -90,6 +90,15 @@ func eachSetting(k *koanf.Koanf, visit func(name, value string) error) error {
 			value = v
 		case bool, int, int64, float64:
 			value = fmt.Sprint(v)
+		case []any:
+			if !isList(flags, name) {
+				return usagef("setting %s is a single value, not %v", name, v)
+			}
+			items := make([]string, len(v))
+			for i := range v {
+				items[i] = fmt.Sprint(v[i])
+			}
+			value = strings.Join(items, ",")
 		default:
 			return usagef("setting %s is a single value, not %v", name, v)
 		}
@@ -98,6 +107,16 @@ func eachSetting(k *koanf.Koanf, visit func(name, value string) error) error {
 		}
 	}
 	return nil
+}
+
+// isList says whether a flag may be given several times.
+func isList(flags *pflag.FlagSet, name string) bool {
+	f := flags.Lookup(strings.ReplaceAll(name, "_", "-"))
+	if f == nil {
+		return false
+	}
+	_, ok := f.Value.(pflag.SliceValue)
+	return ok
 }
 
 // strayEnv lists variables with our prefix that no command reads: most likely misspelled.

@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
+	"strings"
 	"syscall"
 	"time"
 
@@ -87,6 +89,9 @@ func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, ope
 		Readiness:     new(rest.Readiness),
 		Version:       version(),
 		SeparateAdmin: o.adminAddr != "",
+		Address:       addressOf(public),
+		AllowOrigins:  o.allowOrigins,
+		AllowHosts:    append(namesOf(o.addr, o.adminAddr), o.allowHosts...),
 		SQS:           o.sqs.settings(o.publicURL),
 	}
 	if o.dev {
@@ -104,6 +109,7 @@ func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, ope
 		if err != nil {
 			return err
 		}
+		config.AdminAddress = addressOf(l)
 		servers.serve(l, handlers.NewServer(handlers.NewAdmin(config), log))
 		admin = baseURL(l)
 	}
@@ -182,6 +188,29 @@ func baseURL(l net.Listener) string {
 		return fmt.Sprintf("http://127.0.0.1:%d", addr.Port)
 	}
 	return "http://" + addr.String()
+}
+
+// addressOf is what the listener listens on; the zero value for one that is not of TCP.
+func addressOf(l net.Listener) netip.AddrPort {
+	if addr, ok := l.Addr().(*net.TCPAddr); ok {
+		return addr.AddrPort()
+	}
+	return netip.AddrPort{}
+}
+
+// namesOf are the names among addresses like queues.lan:8080: whoever gave one expects to be served under it.
+func namesOf(addresses ...string) []string {
+	var names []string
+	for _, address := range addresses {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil || host == "" {
+			continue
+		}
+		if _, err := netip.ParseAddr(host); err != nil {
+			names = append(names, strings.ToLower(host))
+		}
+	}
+	return names
 }
 
 // servers are the HTTP servers that run, each in a goroutine that ends with [handlers.Shutdown].

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/dabba-mq/dabba/handlers/browser"
 )
 
 const (
@@ -30,6 +32,8 @@ type serveOptions struct {
 	issuer, audience   string
 	insecure, dev      bool
 	publicURL          string
+	allowOrigins       []string
+	allowHosts         []string
 	sqs                sqsOptions
 	quarantine         bool
 	logLevel           string
@@ -91,6 +95,8 @@ func (o *serveOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.accessKeys, "access-keys", "", "`file` with the access keys that sign requests of the SQS wire, JSON, mode 0600; SIGHUP reads it again")
 	f.BoolVar(&o.insecure, "insecure", false, "listen beyond this machine without authentication")
 	f.StringVar(&o.publicURL, "public-url", "", "`URL` under which clients reach the API, for the queue URLs of the SQS wire (default: as each request did)")
+	f.StringSliceVar(&o.allowOrigins, "allow-origin", nil, "`origin` of web pages that may call the server, like https://app.example; several with commas, or the flag again; * for all")
+	f.StringSliceVar(&o.allowHosts, "allow-host", nil, "`name` under which a server without keys is reached besides its address and --public-url; several with commas, or the flag again; * for all")
 	o.sqs.register(f)
 	f.BoolVar(&o.dev, "dev", false, "let POST /v1/dev/clock/advance move the clock, for test suites that would have to sleep")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
@@ -133,6 +139,9 @@ func (o *serveOptions) check(inlineKeys bool) (slog.Level, error) {
 	if err := o.checkPublicURL(); err != nil {
 		return level, err
 	}
+	if err := o.checkBrowsers(); err != nil {
+		return level, err
+	}
 	if err := o.sqs.check(); err != nil {
 		return level, err
 	}
@@ -158,6 +167,21 @@ func (o *serveOptions) checkPublicURL() error {
 	u, err := url.Parse(o.publicURL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 		return usagef("--public-url is an address like https://queues.example, not %q", redact(o.publicURL))
+	}
+	return nil
+}
+
+// checkBrowsers leaves origins and hosts as requests have them.
+func (o *serveOptions) checkBrowsers() (err error) {
+	for i, origin := range o.allowOrigins {
+		if o.allowOrigins[i], err = browser.ParseOrigin(origin); err != nil {
+			return usagef("--allow-origin: %w", err)
+		}
+	}
+	for i, host := range o.allowHosts {
+		if o.allowHosts[i], err = browser.ParseHost(host); err != nil {
+			return usagef("--allow-host: %w", err)
+		}
 	}
 	return nil
 }
@@ -194,7 +218,11 @@ func (p program) logConfiguration(log *slog.Logger, cmd *cobra.Command) {
 	var attrs []any
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden && f.Name != "help" {
-			attrs = append(attrs, slog.String(f.Name, redact(f.Value.String())))
+			value := redact(f.Value.String())
+			if list, ok := f.Value.(pflag.SliceValue); ok { // of names, none of which is secret
+				value = strings.Join(list.GetSlice(), ",")
+			}
+			attrs = append(attrs, slog.String(f.Name, value))
 		}
 	})
 	if p.lookupEnv(inlineKeys) != "" {

@@ -33,7 +33,7 @@ func TestABodyThatSaysToBeTooLargeIsRefusedUnread(t *testing.T) {
 	srv := withQueue(t, "")
 	for _, expect := range []string{"", "Expect: 100-continue\r\n"} {
 		conn := dial(t, srv)
-		if _, err := fmt.Fprintf(conn, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: test\r\n%sContent-Length: %d\r\n\r\n", expect, int64(1)<<40); err != nil {
+		if _, err := fmt.Fprintf(conn, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %d\r\n\r\n", expect, int64(1)<<40); err != nil {
 			t.Fatal(err)
 		}
 		// Not a byte of the body was sent.
@@ -93,7 +93,7 @@ func TestABodyThatEndsTooEarlyChangesNothing(t *testing.T) {
 	srv := withQueue(t, "")
 	for _, header := range []string{"Content-Length: 100\r\n", "Transfer-Encoding: chunked\r\n"} {
 		conn := dial(t, srv)
-		if _, err := fmt.Fprintf(conn, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: test\r\nContent-Type: text/plain\r\n%s\r\n5\r\nhello\r\n", header); err != nil {
+		if _, err := fmt.Fprintf(conn, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n%s\r\n5\r\nhello\r\n", header); err != nil {
 			t.Fatal(err)
 		}
 		if err := conn.CloseWrite(); err != nil {
@@ -116,7 +116,7 @@ func TestTooManyBodiesAtOnceAreRefusedForNow(t *testing.T) {
 	var holders []net.Conn
 	for range 256 + 10 { // some may be refused, when they come at the same time as what fills the last of the room
 		conn := dial(t, srv)
-		if _, err := fmt.Fprintf(conn, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: test\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\nx", each); err != nil {
+		if _, err := fmt.Fprintf(conn, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\nx", each); err != nil {
 			t.Fatal(err)
 		}
 		holders = append(holders, conn)
@@ -151,7 +151,7 @@ func TestABodyTakesMemoryAsItArrives(t *testing.T) {
 	// By their lengths these would be twice what the server holds.
 	for range 32 {
 		conn := dial(t, srv)
-		if _, err := fmt.Fprintf(conn, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: test\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\nx", 16<<20); err != nil {
+		if _, err := fmt.Fprintf(conn, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\nx", 16<<20); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -29,7 +29,7 @@ func dial(t *testing.T, srv *handlerstest.Server) *net.TCPConn {
 // ask writes one request and does not read the answer.
 func ask(t *testing.T, conn net.Conn, method, path, body string) {
 	t.Helper()
-	_, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: test\r\nContent-Length: %d\r\n\r\n%s", method, path, len(body), body)
+	_, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", method, path, len(body), body)
 	if err != nil {
 		t.Fatalf("write the request: %v", err)
 	}
@@ -82,7 +82,7 @@ func TestAClientThatHangsUpDuringTheAnswerLeasesNothing(t *testing.T) {
 				if err := conn.SetReadBuffer(4 << 10); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := fmt.Fprintf(conn, "POST /v1/queues/q/receive HTTP/1.1\r\nHost: test\r\nAccept: %s\r\nContent-Length: 0\r\n\r\n", accept); err != nil {
+				if _, err := fmt.Fprintf(conn, "POST /v1/queues/q/receive HTTP/1.1\r\nHost: localhost\r\nAccept: %s\r\nContent-Length: 0\r\n\r\n", accept); err != nil {
 					t.Fatal(err)
 				}
 				if _, err := io.CopyN(io.Discard, conn, int64(read)); err != nil {
@@ -190,7 +190,7 @@ func TestAClientThatClosesOnceItHasEverythingKeepsItsLease(t *testing.T) {
 	srv.Post("/v1/queues/q/messages", `{"body":"x"}`).Want(http.StatusOK)
 	ctx, cancel := context.WithCancel(t.Context())
 	w := goneAfterFlush{httptest.NewRecorder(), cancel}
-	srv.HTTP.Handler.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/queues/q/receive", nil))
+	srv.HTTP.Handler.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/v1/queues/q/receive", nil))
 	if w.Code != http.StatusOK || ctx.Err() == nil {
 		t.Fatalf("receive: status %d, context %v, want an answer and then a hang-up", w.Code, ctx.Err())
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/auth"
+	"github.com/dabba-mq/dabba/handlers/browser"
 	"github.com/dabba-mq/dabba/handlers/exchange"
 	"github.com/dabba-mq/dabba/handlers/middleware"
 	"github.com/dabba-mq/dabba/handlers/problem"
@@ -70,6 +71,9 @@ func statusOf(e *engine.Error) int {
 	}
 	if e.Code == engine.CodeInvalidRequest && e.Field == exchange.EncodingField {
 		return http.StatusUnsupportedMediaType
+	}
+	if e.Code == engine.CodeInvalidRequest && e.Field == browser.HostField {
+		return http.StatusMisdirectedRequest
 	}
 	if status, ok := statuses[e.Code]; ok {
 		return status

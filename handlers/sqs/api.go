@@ -40,6 +40,9 @@ type Config struct {
 	// do everything.
 	Verifier   *auth.Verifier
 	AccessKeys *auth.AccessKeys
+	// Hidden says that a GET could be what a web page made a browser send although nothing in it shows that: it then runs no
+	// operation that changes or leases anything. Nil stands for never.
+	Hidden func(r *http.Request) bool
 	Settings
 }
 

@@ -11,6 +11,8 @@ type operation struct {
 	// borrows says that the bodies of messages in the request may share memory with the request's body, which is kept for
 	// as long as the operation takes.
 	borrows bool
+	// reads says that the operation changes nothing and leases nothing.
+	reads bool
 }
 
 // of makes an operation of a method of [call]. Its name is what the wire calls it.
@@ -39,24 +41,29 @@ func borrowing(o operation) operation {
 	return o
 }
 
+func reading(o operation) operation {
+	o.reads = true
+	return o
+}
+
 // operations are all that the wire knows, by name.
 var operations = index(
 	onService(of("CreateQueue", (*call).createQueue)),
-	of("GetQueueUrl", (*call).getQueueURL),
-	onService(of("ListQueues", (*call).listQueues)),
+	reading(of("GetQueueUrl", (*call).getQueueURL)),
+	reading(onService(of("ListQueues", (*call).listQueues))),
 	of("DeleteQueue", (*call).deleteQueue),
 	of("PurgeQueue", (*call).purgeQueue),
-	of("GetQueueAttributes", (*call).getQueueAttributes),
+	reading(of("GetQueueAttributes", (*call).getQueueAttributes)),
 	of("SetQueueAttributes", (*call).setQueueAttributes),
 	of("AddPermission", (*call).addPermission),
 	of("RemovePermission", (*call).removePermission),
-	of("ListQueueTags", (*call).listQueueTags),
+	reading(of("ListQueueTags", (*call).listQueueTags)),
 	of("TagQueue", (*call).tagQueue),
 	of("UntagQueue", (*call).untagQueue),
-	of("ListDeadLetterSourceQueues", (*call).listDeadLetterSourceQueues),
+	reading(of("ListDeadLetterSourceQueues", (*call).listDeadLetterSourceQueues)),
 	of("StartMessageMoveTask", (*call).startMessageMoveTask),
 	of("CancelMessageMoveTask", (*call).cancelMessageMoveTask),
-	of("ListMessageMoveTasks", (*call).listMessageMoveTasks),
+	reading(of("ListMessageMoveTasks", (*call).listMessageMoveTasks)),
 
 	borrowing(of("SendMessage", (*call).sendMessage)),
 	borrowing(of("SendMessageBatch", (*call).sendMessageBatch)),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/auth"
+	"github.com/dabba-mq/dabba/handlers/browser"
 	"github.com/dabba-mq/dabba/handlers/sqs/sigv4"
 )
 
@@ -73,6 +74,7 @@ var (
 	accessDenied         = &kind{http.StatusForbidden, "AccessDenied", common + "AccessDeniedException"}
 	internalFailure      = &kind{http.StatusInternalServerError, "InternalFailure", common + "InternalFailure"}
 	invalidAction        = &kind{http.StatusBadRequest, "InvalidAction", common + "UnknownOperationException"}
+	misdirectedRequest   = &kind{http.StatusMisdirectedRequest, "InvalidAddress", "InvalidAddress"}
 	malformedRequest     = &kind{http.StatusBadRequest, "MalformedInput", common + "SerializationException"}
 	methodNotAllowed     = &kind{http.StatusMethodNotAllowed, "MethodNotAllowed", common + "MethodNotAllowedException"}
 	requestEntityTooLong = &kind{http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", common + "RequestEntityTooLarge"}
@@ -120,6 +122,9 @@ func faultOf(err error) *fault {
 		return accessDenied.is(denied.Detail)
 	}
 	e := engine.ErrorOf(err)
+	if e.Code == engine.CodeInvalidRequest && e.Field == browser.HostField {
+		return misdirectedRequest.is(e.Detail)
+	}
 	switch e.Code { // the others cannot come from a call made here, and are the server's fault if they do
 	case engine.CodeNotFound:
 		return noQueue()
@@ -127,6 +132,8 @@ func faultOf(err error) *fault {
 		return receiptHandleIsInvalid.is("The input receipt handle is invalid.")
 	case engine.CodeInvalidRequest, engine.CodeConflict, engine.CodeAlreadyExists, engine.CodeTooLarge, engine.CodeLeaseLost:
 		return invalidParameterValue.is(e.Detail)
+	case engine.CodeForbidden:
+		return accessDenied.is(e.Detail)
 	case engine.CodeQueueFull, engine.CodePaused:
 		return requestThrottled.is(e.Detail)
 	case engine.CodeUnavailable, engine.CodeStorageFull:

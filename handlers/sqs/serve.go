@@ -39,6 +39,11 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.serve(w, r, 
 
 // serve leaves a request that names no operation to other, unless that is nil.
 func (a *API) serve(w http.ResponseWriter, r *http.Request, other http.Handler) {
+	if r.Method != http.MethodPost && r.Method != http.MethodGet {
+		w.Header().Set("Allow", "GET, POST")
+		a.Refuse(w, r, methodNotAllowed.is("Use POST, or GET for a request of the Query protocol."))
+		return
+	}
 	body, err := a.Exchange.Read(w, r, exchange.Usual)
 	if err != nil {
 		a.refuse(w, r, newProtocol(r, nil), unread(err))
@@ -95,6 +100,10 @@ func (c *call) run(p protocol, body *exchange.Body) (any, error) {
 	op, f := p.find()
 	if f != nil {
 		return nil, f
+	}
+	if !op.reads && c.r.Method == http.MethodGet && c.Hidden != nil && c.Hidden(c.r) {
+		return nil, accessDenied.is("Any web page can make a browser send this GET, and this server has no keys, so it changes nothing. " +
+			"Send a POST, or sign the request in its Authorization header.")
 	}
 	in := op.input()
 	if err := p.decode(in); err != nil {
