@@ -130,7 +130,12 @@ func (b *Bare) Receive(ctx context.Context, n int) (int, error) {
 // run runs a script of the queue as [part.queue] does.
 func (b *Bare) run(ctx context.Context, sc *script, args ...any) (*reply, int64, error) {
 	s := b.store.whole()
-	all := append([]any{b.store.instant(), "0 0", s.name(b.queue), "1"}, args...)
+	at := &timeOf{elapsed: &b.store.elapsed}
+	var err error
+	if at.server, err = b.store.topology.route(ctx, s.keysOf(b.queue)[0]); err != nil {
+		return nil, 0, err
+	}
+	all := append([]any{at, "0 0", s.name(b.queue), "1"}, args...)
 	for {
 		list, err := b.client.EvalSha(ctx, sc.sum, s.keysOf(b.queue), all...).Slice()
 		if err != nil {

@@ -35,6 +35,11 @@ func (s *Store) check(ctx context.Context) error {
 	if err := s.format(ctx); err != nil {
 		return err
 	}
+	if s.o.Now == nil {
+		if err := s.resumeTime(ctx); err != nil {
+			return err
+		}
+	}
 	return s.mayAnnounce(ctx)
 }
 

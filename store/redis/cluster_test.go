@@ -78,6 +78,7 @@ func TestClusterMode(t *testing.T) {
 	useMoves(m)
 	useQueue(m)
 	useFences(m)
+	useTime(m)
 
 	r.sums[fenceScript.sum] = true // for each tag when it connects
 	ran := slices.Sorted(maps.Keys(r.sums))

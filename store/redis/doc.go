@@ -17,6 +17,7 @@
 //	{kv}v, {kv}n      hashes of the key-value part: key → value, key → revision
 //	{kv}k             sorted set, all scores 0: its keys, for listing in order
 //	{kv}r             string: the last revision given out
+//	{kv}clock         hash: the record of elapsed time, see the section on it: fence, correction, elapsed, clock, by, protected
 //	{kv}c             hash: fenced and cuts, as of a queue, of which the commits are the revisions
 //
 // What belongs to a generation is in keys with one of 256 tags, its remainder in two hexadecimal digits, so that the news
@@ -129,7 +130,7 @@
 //
 // A script is put together from a file of its own and the shared files that it and they include. KEYS of a queue's script
 // are the keys above, in the order c s t v a r l d x z g n w y o p u e m f h j i k b, and the channel. ARGV begins with
-// the time and the bump (lua/clock.lua), the generation and the revision of the settings that the call was made for, or
+// elapsed time and the bump (lua/clock.lua), the generation and the revision of the settings that the call was made for, or
 // nothing if it is for any, and goes on with what the header of the script says. The reply is an array of queue time, a
 // status and the result, or an error (GONE, STALE, REUSED). The status is
 //
@@ -181,8 +182,30 @@
 // who it is and who follows it (server.go, pulse.go), and one hears the channels of its tags (watch.go). What a process
 // is told apart by stands in fence.go.
 //
-// Three locks are held while a server is asked, since nobody could go on without the answer: counting of [Store], then
-// knowing and meeting of a server, in this order. All others guard fields only and are taken last, one at a time.
+// Four locks are held while a server is asked, since nobody could go on without the answer: counting of [Store], that of
+// elapsed time, then knowing and meeting of a server, in this order. All others guard fields only and are taken last, one at a time.
+//
+// # Elapsed time
+//
+// All times above are elapsed time in milliseconds, which begins as what the clock of the server shows that has the
+// key-value part. It does not notice when the clock of a server is set, or that of a node, or when a server with another clock
+// takes over. Nothing relies on keys that Redis expires by its clock.
+//
+//   - A script computes elapsed time from the clock of its server and a correction, and compares that with the estimate of the
+//     node, which has a clock that is never set. If they differ by more than a second it changes nothing, and the node
+//     looks for the reason and makes the call again. A call may be late by more on later tries, so a slow server is used all the
+//     same.
+//   - The correction of the server with the key-value part is in {kv}clock. A node replaces it when it finds that the
+//     clock was set, and makes the fence rise. The others find either the new one or that theirs still holds. So all nodes
+//     agree. Each node reads it every second, follows small differences, and writes elapsed time, the clock, and its own id (by)
+//     when nobody has for a second. One whose estimate is wrong while others keep the record takes it from that.
+//   - The other servers of a cluster are corrected by each node for itself, with its estimate. This is precise to about half the time
+//     that asking the server for its clock takes.
+//   - A node that starts goes by the record when it was written in the last three seconds. Else it waits up to 2.5 s for another
+//     node to write it, unless the last one that did has ended orderly (by is empty). If none does, none ran: elapsed
+//     time resumes with what is recorded and the interval by the server's clock, at least zero. After an interval that is negative
+//     or longer than an hour, retention and times to live remove nothing until protected, for 15 minutes.
+//   - If there is no record, as before there was this rule, the latest time that a queue or log has recorded stands for it.
 //
 // # Failover
 //

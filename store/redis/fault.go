@@ -32,6 +32,7 @@ var hints = map[string]string{
 	"ASK":         "the cluster is moving these keys; repeat later",
 	"READONLY":    "the server is a replica; name the master",
 	"FORGOTTEN":   "the server was emptied while it ran; repeat later",
+	"CLOCK":       "the server's clock and that of this machine do not agree, again and again; look after them",
 	"NOREPLICAS":  "too few replicas follow the server; look after them or lower min-replicas-to-write",
 	"MISCONF":     "the server cannot write to its disk; look at its log",
 	"NOAUTH":      "the server wants a password; put it in the URL",

@@ -3,6 +3,7 @@ package redis
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"math"
@@ -35,6 +36,8 @@ type Options struct {
 	Prefix string
 	// Now, if set, is the time instead of that of the server's clock.
 	Now func() time.Time
+	// monotonic is the machine's clock that is never set, if not the real one.
+	monotonic func() time.Duration
 	// Silence is after how long without a word from the server calls fail at once instead of waiting for it; those that wait
 	// already are given up after three times as long. 0 is one second.
 	Silence time.Duration
@@ -58,6 +61,9 @@ type Store struct {
 	opened   atomic.Bool
 	// seen is the latest queue time that was answered, in milliseconds.
 	seen atomic.Int64
+	// elapsed is elapsed time, if Options.Now does not say what it is; id tells this process from others that keep it.
+	elapsed elapsedTime
+	id      string
 	// bumps are the newest of each tag, see fence.go.
 	bumps [allTags]atomic.Int64
 	// records are what tells the record of each tag from all others, 0 before one was read.
@@ -102,7 +108,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("address of Redis: %w", err)
 	}
-	s := &Store{o: o, endpoint: at, mergers: newMergers()}
+	s := &Store{o: o, endpoint: at, mergers: newMergers(), id: rand.Text()}
+	if s.elapsed.monotonic = o.monotonic; o.monotonic == nil {
+		s.elapsed.monotonic = monotonic()
+	}
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	s.topology, s.client = s.connect()
 	if err := s.check(ctx); err != nil {
@@ -110,6 +119,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s.opened.Store(true)
 	s.work.Go(s.lookAfterMoves)
+	if o.Now == nil {
+		s.work.Go(s.keepTime)
+	}
 	return s, nil
 }
 
@@ -180,6 +192,7 @@ func (s *Store) pingAny(ctx context.Context) error {
 
 // Close implements [store.Store]. It waits for calls under way, but not for answers that their callers gave up.
 func (s *Store) Close() error {
+	s.leaveTime()
 	s.mu.Lock()
 	closed := s.closed
 	s.closed = true

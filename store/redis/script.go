@@ -151,6 +151,9 @@ func (s *Store) run(ctx context.Context, sc *script, keys []string, acks store.A
 			return c, err
 		case once:
 			if other := s.topology.at(addr); other != nil {
+				if t := timeIn(args); t != nil {
+					t.server = other
+				}
 				return s.eval(ctx, other, []any{"asking"}, sc.text, "eval", keys, acks, args)
 			}
 		case sent:
@@ -165,6 +168,12 @@ func (s *Store) run(ctx context.Context, sc *script, keys []string, acks store.A
 			if err := v.remember(ctx, s.tagOf(keys[0])); err != nil {
 				return nil, err
 			}
+			continue
+		case isClock(err):
+			if err := s.checkTime(ctx, v); err != nil {
+				return nil, err
+			}
+			timeIn(args).longer()
 			continue
 		case redis.HasErrorPrefix(err, "TRYAGAIN"):
 		default:
@@ -205,6 +214,9 @@ func (s *Store) runOn(ctx context.Context, v *server, sc *script, keys []string,
 			m.to = v
 		}
 	}
+	if t := timeIn(args); t != nil {
+		t.server = v
+	}
 	c, err := s.eval(ctx, v, nil, sc.sum, "evalsha", keys, acks, args)
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
 		return s.eval(ctx, v, nil, sc.text, "eval", keys, acks, args)
@@ -227,7 +239,7 @@ func (s *Store) timedAcked(ctx context.Context, sc *script, keys []string, acks 
 		return nil, 0, err
 	}
 	m := &moment{seen: &s.seen, tag: s.tagOf(keys[0]), makes: sc.makes}
-	r, err := s.made(ctx, sc, keys, acks, append([]any{s.instant(), m}, args...))
+	r, err := s.made(ctx, sc, keys, acks, append([]any{s.timeArgument(), m}, args...))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -239,12 +251,21 @@ func (s *Store) timedAcked(ctx context.Context, sc *script, keys []string, acks 
 	return r, now, nil
 }
 
-// instant is what scripts are told of the time.
-func (s *Store) instant() string {
+// timeArgument is what a script is told of the time.
+func (s *Store) timeArgument() any {
 	if s.o.Now == nil {
-		return "+0"
+		return &timeOf{elapsed: &s.elapsed}
 	}
 	return strconv.FormatInt(s.o.Now().UnixMilli(), 10)
+}
+
+// timeIn is that in the arguments of a script, nil if it is not there.
+func timeIn(args []any) *timeOf {
+	if len(args) == 0 {
+		return nil
+	}
+	t, _ := args[0].(*timeOf)
+	return t
 }
 
 // eval sends a script or its sum to a server, after what is to go before it.

@@ -45,6 +45,11 @@ type server struct {
 
 	// bumps are, by tag, what calls to it say; unknownBump before it was asked.
 	bumps [allTags]atomic.Int64
+	// correction makes elapsed time out of its clock, in milliseconds, once timed; looked is when calls last looked after it,
+	// see elapsed.go.
+	correction atomic.Int64
+	timed      atomic.Bool
+	looked     time.Duration // guarded by elapsedTime.mu
 	// replicas is how many keep up.
 	replicas atomic.Int32
 	// promise is what its settings are worth; nil before it was asked.
@@ -127,12 +132,15 @@ func (v *server) watch(ctx context.Context, client *redis.Client) {
 		looked, tag = now, v.nextRecord(tag)
 		holds := true
 		v.pulse.ask(ctx, func(ctx context.Context) error {
+			at := reading{before: v.store.elapsed.now()}
 			text, err := client.Info(ctx).Result()
 			if err != nil {
 				return err
 			}
+			at.after = v.store.elapsed.now()
 			facts := parseInfo(text)
 			v.look(facts)
+			v.lookAtClock(ctx, at, facts)
 			if v.identity.Load() != nil && v.promise.Load() != nil {
 				if err := v.judge(ctx, client, facts); err != nil { // its settings may have been changed
 					return err

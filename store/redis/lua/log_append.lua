@@ -98,7 +98,7 @@ end
 local due, places = -1, {}
 for _, part in ipairs(parts) do
   appendTo(part)
-  due = sooner(due, retentionDue(log, part.f, part, now))
+  due = sooner(due, retentionDue(log, part.f, part, now, protected))
   places[#places + 1] = part.number
   places[#places + 1] = part.call
   places[#places + 1] = part.count

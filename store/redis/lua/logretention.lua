@@ -4,7 +4,7 @@
 
 -- Where a partition begins once retention has removed what it may. The records of the last append outlive their bytes,
 -- not their age.
-local function retained(log, f, part, now)
+local function retained(log, f, part, now, protected)
   local to = part.first
   if log.age > 0 then
     to = firstThat(to, part.next, function(offset)
@@ -13,7 +13,7 @@ local function retained(log, f, part, now)
         return true
       end
       local _, _, at = factsOf(f, offset)
-      return at + log.age > now
+      return math.max(at + log.age, protected) > now
     end)
   end
   if log.bytes > 0 and part.total - part.gone > log.bytes then
@@ -25,7 +25,7 @@ local function retained(log, f, part, now)
 end
 
 -- When retention has something to remove; -1 if never.
-local function retentionDue(log, f, part, now)
+local function retentionDue(log, f, part, now, protected)
   if part.first == part.next then
     return -1
   end
@@ -34,7 +34,7 @@ local function retentionDue(log, f, part, now)
   end
   if log.age > 0 then
     local _, _, at = factsOf(f, part.first)
-    return at + log.age
+    return math.max(at + log.age, protected)
   end
   return -1
 end

@@ -193,8 +193,11 @@ end
 
 local function tick(at) return math.floor(at / TICK) end
 
--- expiry is when a message of that age passes retention: up to a tick late, never early.
-local function expiry(avail) return (avail + 1) * TICK + settings.retention end
+-- expiry is when a message of that age passes retention: up to a tick late, never early, and not while that removes nothing.
+local function expiry(avail) return math.max((avail + 1) * TICK + settings.retention, protected) end
+
+-- lapse_limit is up to when times to live have ended that may have an effect now.
+local function lapse_limit() return protected > now and -1 or now end
 
 -- A rate counts time in milliseconds and nanoseconds beyond: spend moves a count on by one delivery.
 local function spend(ahead, ahead_ns, ms, ns)

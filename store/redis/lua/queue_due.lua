@@ -90,7 +90,7 @@ local function next_due()
       due = math.min(due, after(tonumber(ask('ZRANGE', index, 0, 0, 'WITHSCORES')[2])))
     end
   end
-  first(key.expiring, counters.expiring, function(at) return at end)
+  first(key.expiring, counters.expiring, function(at) return math.max(at, protected) end)
   if settings.retains > 0 then
     first(key.by_age, counters.ready, expiry)
     first(key.dead, counters.dead, expiry)
@@ -115,7 +115,7 @@ local function late(m)
   if settings.retains > 0 and expiry(m.avail) <= now then
     return 'gone'
   end
-  if m.expires > 0 and m.expires <= now then
+  if m.expires > 0 and m.expires <= lapse_limit() then
     return settings.expired_dead > 0 and 'lapsed' or 'gone'
   end
 end

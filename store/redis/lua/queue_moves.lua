@@ -7,7 +7,7 @@ local MOVE_TIME = 30000 -- milliseconds for which a target that does not know a 
 local REFUSED = 'x'
 
 -- A move must be noted before it begins, and not long before: then it is not overlooked.
-local function noted_lately(noted) return wallTime() <= tonumber(noted) + MOVE_TIME end
+local function noted_lately(noted) return elapsed <= tonumber(noted) + MOVE_TIME end
 
 local function latest_insert(begun) return begun + MOVE_TIME end
 

@@ -48,7 +48,7 @@ local function open_plain()
 end
 
 -- expiry is that of the chunk queue.
-local function expiry(avail) return (avail + 1) * TICK + retention end
+local function expiry(avail) return math.max((avail + 1) * TICK + retention, protected) end
 
 local function first_score(index) return tonumber(redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')[2]) end
 

@@ -35,6 +35,7 @@ func StartCluster(tb testing.TB, masters, replicas int, options ...string) *Clus
 // StartClusterOn does the same on a network that can be parted.
 func StartClusterOn(tb testing.TB, n *Net, masters, replicas int, options ...string) *Cluster {
 	tb.Helper()
+	needClock(tb, options)
 	c := &Cluster{fleet: newFleet(tb, n)}
 	var addrs []string
 	buses := make(map[*Server]string)

@@ -29,6 +29,7 @@ func StartReplicated(tb testing.TB, replicas int, options ...string) *Replicated
 // replicate starts a master and replicas.
 func (f *fleet) replicate(tb testing.TB, replicas int, options []string) (master *Server, others []*Server) {
 	tb.Helper()
+	needClock(tb, options)
 	for i := range 1 + replicas {
 		s := f.add(tb, fmt.Sprintf("redis-%d", i+1))
 		s.args = append(s.args, s.replicating()...)

@@ -45,6 +45,7 @@ func Start(tb testing.TB, options ...string) *Server {
 	if _, err := exec.LookPath(program); err != nil {
 		missing(tb)
 	}
+	needClock(tb, options)
 	s, err := launch(options...)
 	if err != nil {
 		tb.Fatal(err)
@@ -96,7 +97,10 @@ func (s *Server) run() error {
 
 // begin starts the process.
 func (s *Server) begin() error {
-	s.process = exec.Command(program, s.args...) //nolint:noctx,gosec // it ends with the test, or is killed by it; the arguments are the test's
+	var err error
+	if s.process, err = s.command(); err != nil {
+		return err
+	}
 	if err := s.process.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", program, err)
 	}
@@ -136,6 +140,7 @@ func (s *Server) said() string {
 func (s *Server) Kill() {
 	_ = s.process.Process.Kill()
 	_ = s.process.Wait()
+	forgetClock(s.process.Process.Pid)
 	s.down = true
 }
 

@@ -60,7 +60,18 @@ func Stop() {
 // missing ends a test that has no server.
 func missing(tb testing.TB) {
 	tb.Helper()
-	const what = "no Redis to test with: install redis-server, or name a server in DABBA_TEST_REDIS"
+	lack(tb, "no Redis to test with: install redis-server, or name a server in DABBA_TEST_REDIS")
+}
+
+// missingClock ends a test that would set the clock of a server and cannot.
+func missingClock(tb testing.TB, err error) {
+	tb.Helper()
+	lack(tb, err.Error())
+}
+
+// lack ends a test that has not what it takes.
+func lack(tb testing.TB, what string) {
+	tb.Helper()
 	if os.Getenv("DABBA_REQUIRE_REDIS") != "" || os.Getenv("CI") != "" {
 		tb.Fatal(what)
 	}
