@@ -39,6 +39,8 @@ type queue struct {
 	due *alarm
 	// swept is the moment of the last sweep.
 	swept atomic.Int64
+	// largest is the size of the largest message that this process has sent or received; 0 for none yet.
+	largest atomic.Int64
 
 	setup atomic.Pointer[setup]
 	// fenced is since when the store refuses even the present setup; never if it does not. See reopen.

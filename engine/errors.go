@@ -3,8 +3,10 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
+	"github.com/dabba-mq/dabba/memlimit"
 	"github.com/dabba-mq/dabba/store"
 )
 
@@ -80,10 +82,27 @@ func ErrorOf(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
+	if short, ok := errors.AsType[*memlimit.Error](err); ok {
+		return outOfMemory(short)
+	}
 	return &Error{
 		Code: CodeUnavailable, Outcome: Unknown, RetryAfter: time.Second, cause: err,
 		Detail: "The server failed; look at its log for this request.",
 	}
+}
+
+// outOfMemory refuses what the memory of requests has no room for.
+func outOfMemory(short *memlimit.Error) *Error {
+	e := &Error{Code: CodeUnavailable, Outcome: NotApplied, RetryAfter: time.Second, cause: short}
+	if !short.Never {
+		e.Detail = "The server has too much in memory for other requests; repeat this one shortly, or ask for less at a time."
+		return e
+	}
+	e.Code, e.RetryAfter = CodeTooLarge, 0
+	e.Detail = fmt.Sprintf("This needs about %d MiB of the server's memory, of which all requests together may take %d MiB: "+
+		"send less at a time, or give the server more (the memory limit of its container, or GOMEMLIMIT).",
+		short.Need>>20+1, short.Limit>>20)
+	return e
 }
 
 func invalid(field, detail string) *Error {
@@ -141,6 +160,9 @@ func withOutcome(o Outcome, err error) error {
 func fromStore(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
+	}
+	if short, ok := errors.AsType[*memlimit.Error](err); ok {
+		return outOfMemory(short)
 	}
 	e := &Error{Code: CodeUnavailable, Outcome: NotApplied, RetryAfter: time.Second, cause: err}
 	switch {

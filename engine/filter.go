@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dabba-mq/dabba/memlimit"
 	"github.com/dabba-mq/dabba/store"
 )
 
@@ -194,8 +195,10 @@ const (
 func (e *Engine) scan(ctx context.Context, q *queue, s sieve, from store.Seq, b budget) (catch, error) {
 	ends := e.clock.moment() + moment(b.time)
 	c := catch{next: from}
+	share := memlimit.From(ctx)
 	for {
 		s.selection.From = c.next
+		before, found := share.Size(), len(c.views)
 		res, err := e.store.Scan(ctx, store.ScanParams{
 			Queue: q.id, Select: s.selection,
 			Limit: s.pageLimit(b.matches), MaxBytes: min(b.payloads, scanBytes),
@@ -209,6 +212,9 @@ func (e *Engine) scan(ctx context.Context, q *queue, s sieve, from store.Seq, b 
 			if err != nil {
 				return catch{}, fmt.Errorf("read message %d of %s: %w", v.Seq, q.ref, err)
 			}
+			if ok && s.reads() {
+				v.Payload = slices.Clone(v.Payload) // the others are not to stay in memory beside it
+			}
 			if ok && !c.take(v, &b) {
 				c.next = v.Seq
 				return c, nil
@@ -216,6 +222,11 @@ func (e *Engine) scan(ctx context.Context, q *queue, s sieve, from store.Seq, b 
 			c.scanned++
 			b.payloads -= int64(len(v.Payload))
 		}
+		var kept int64
+		for i := range c.views[found:] {
+			kept += deliveryCost + int64(len(c.views[found+i].Payload))
+		}
+		share.Shrink(share.Size() - before - kept)
 		c.next = res.Next
 		if c.next == 0 || b.matches == 0 || b.payloads <= 0 || e.clock.moment() >= ends {
 			return c, nil

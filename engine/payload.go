@@ -98,6 +98,23 @@ func decodePayload(p []byte, d *Delivery) error {
 	return nil
 }
 
+// attributesIn is the number of attributes of an encoded message; 0 if it is none.
+func attributesIn(p []byte) int {
+	if len(p) == 0 {
+		return 0
+	}
+	r := payloadReader{rest: p[1:]}
+	r.string()
+	r.string()
+	if p[0] == payloadDedupVersion {
+		r.string()
+	}
+	if n := r.uvarint(); n <= uint64(len(r.rest)/3) {
+		return int(n)
+	}
+	return 0
+}
+
 // payloadReader reads from the front; after the first fault it gives nothing and remembers.
 type payloadReader struct {
 	rest []byte

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 
+	"github.com/dabba-mq/dabba/memlimit"
 	"github.com/dabba-mq/dabba/store"
 )
 
@@ -26,7 +27,7 @@ func (e *Engine) Produce(ctx context.Context, ref Ref, req ProduceRequest) (Prod
 	var done ProduceAnswer
 	looked := false
 	err := e.followTopic(ctx, ref, func(t *topic, s *topicSetup) error {
-		params, err := p.params(t, s)
+		params, err := p.params(ctx, t, s)
 		if err != nil && e.shared() && !looked {
 			// The store need not tell that another node has changed what it was refused by.
 			looked = true
@@ -79,7 +80,7 @@ func (c choice) of(r *Record) uint32 {
 }
 
 // params makes the request ready for the store. The records are encoded into one buffer, which they share.
-func (p *produce) params(t *topic, s *topicSetup) (store.AppendParams, error) {
+func (p *produce) params(ctx context.Context, t *topic, s *topicSetup) (store.AppendParams, error) {
 	p.choice = choice{s.config.Partitions, uint32(p.spread % uint64(s.config.Partitions))}
 	p.bytes = 0
 	room := 0
@@ -91,6 +92,9 @@ func (p *produce) params(t *topic, s *topicSetup) (store.AppendParams, error) {
 		}
 		room += recordBound(r)
 		p.bytes += size
+	}
+	if err := memlimit.Charge(ctx, int64(room+entryCost*len(p.req.Records))); err != nil {
+		return store.AppendParams{}, err
 	}
 	params := store.AppendParams{
 		Log: t.id, Revision: uint64(s.revision),

@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/dabba-mq/dabba/memlimit"
 	"github.com/dabba-mq/dabba/store"
 )
 
@@ -98,7 +100,7 @@ func (t *try) claim(ctx context.Context) error {
 		}
 		p := store.ClaimParams{
 			Queue: q.id, Revision: uint64(s.revision),
-			Max: t.req.Max, MaxBytes: t.room,
+			Max: t.req.Max, MaxBytes: t.room, Expect: q.expect(s),
 			Visibility: t.visibility(s), Consumer: t.req.Consumer,
 		}
 		if t.req.AttemptID != "" {
@@ -110,7 +112,7 @@ func (t *try) claim(ctx context.Context) error {
 			return nil
 		}
 		if !isStale(err) || reloads == maxReloads {
-			return fromStore(fmt.Errorf("receive from %s: %w", t.ref, err))
+			return unanswerable(fmt.Errorf("receive from %s: %w", t.ref, err))
 		}
 		if q, s, err = e.reload(ctx, t.ref, s); err != nil {
 			return err
@@ -121,6 +123,9 @@ func (t *try) claim(ctx context.Context) error {
 // claimed tells others what the claim found out.
 func (t *try) claimed(ctx context.Context, visibility time.Duration) {
 	e, q := t.engine, t.queue
+	for i := range t.got.Messages {
+		q.sized(int64(t.got.Messages[i].Size))
+	}
 	t.due = e.clock.in(t.got.NextDue)
 	e.dueAt(q, t.due)
 	if t.got.Ready || visibility == 0 && !t.empty() {
@@ -137,6 +142,27 @@ func (t *try) claimed(ctx context.Context, visibility time.Duration) {
 		q.freed()
 	}
 	e.buryNow(ctx, q, t.got.Died)
+}
+
+// unknownSize is how large messages are taken to be of which none was seen yet, in a queue that takes no larger ones than usual.
+const unknownSize = 64 << 10
+
+// expect is about how large the queue's messages are.
+func (q *queue) expect(s *setup) int64 {
+	if n := q.largest.Load(); n > 0 {
+		return n
+	}
+	if n := s.config.MaxMessageBytes; n < unknownSize || n > DefaultConfig().MaxMessageBytes {
+		return n
+	}
+	return unknownSize
+}
+
+// sized notes the size of a message.
+func (q *queue) sized(n int64) {
+	for largest := q.largest.Load(); n > largest && !q.largest.CompareAndSwap(largest, n); {
+		largest = q.largest.Load()
+	}
 }
 
 // visibility is how long the lease lasts; if the messages are acked with it, long enough for that.
@@ -168,6 +194,12 @@ func (t *try) deliver(ctx context.Context) (*Received, error) {
 		}
 		return nil, fromStore(err)
 	}
+	if err := memlimit.Charge(ctx, t.decoded()); err != nil {
+		if undo := r.Undo(context.WithoutCancel(ctx)); undo != nil {
+			return nil, undo
+		}
+		return nil, unanswerable(err)
+	}
 	if t.setup.config.Ack == AckOnReceive && !t.empty() {
 		if err := r.ackAll(ctx, t.setup); err != nil {
 			return nil, err
@@ -186,6 +218,34 @@ func (t *try) deliver(ctx context.Context) (*Received, error) {
 	}
 	return r, nil
 }
+
+// deliveryCost and attributeCost are about what a message of an answer takes besides its payload, and an attribute of it.
+const (
+	deliveryCost  = 256
+	attributeCost = 80
+)
+
+// decoded is about how much memory the messages take once they are decoded.
+func (t *try) decoded() int64 {
+	n := deliveryCost * int64(len(t.got.Messages))
+	for i := range t.got.Messages {
+		n += attributeCost * int64(attributesIn(t.got.Messages[i].Payload))
+	}
+	return n
+}
+
+// unanswerable refuses a receive whose messages find no room in memory. One that never will is not too large a request.
+func unanswerable(err error) *Error {
+	e := *fromStore(err)
+	if e.Code == CodeTooLarge {
+		e.Code, e.RetryAfter = CodeUnavailable, time.Second
+		e.Detail = strings.Replace(e.Detail, "send less", "receive less", 1)
+	}
+	return &e
+}
+
+// Final says that the messages are gone, or that another answer may have given them already: they cannot be given back.
+func (r *Received) Final() bool { return r.kept }
 
 // decode fills Messages; the receipts of all share one string.
 func (r *Received) decode() (unreadable error) {

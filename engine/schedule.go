@@ -101,8 +101,10 @@ func (e *Engine) validateScheduled(m *Message, schedule string, c *QueueConfig) 
 		}
 	}
 	first := m.stamped(schedule, time.Unix(0, 0))
-	o := e.newOutgoing(c, []Message{first})
-	err := o.outcomes[0].Err
+	err := first.Refused
+	if err == nil {
+		err = first.validate(0, messageSize(&first), c)
+	}
 	if err == nil {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dabba-mq/dabba/memlimit"
 	"github.com/dabba-mq/dabba/store"
 )
 
@@ -33,7 +34,10 @@ func (e *Engine) Send(ctx context.Context, ref Ref, req SendRequest) (SendAnswer
 		if q, s, err = e.producing(ctx, q, s); err != nil {
 			return SendAnswer{}, err
 		}
-		o := e.newOutgoing(&s.config, req.Messages)
+		o, err := e.newOutgoing(ctx, &s.config, req.Messages)
+		if err != nil {
+			return SendAnswer{}, err
+		}
 		if e.shared() && o.refusals() && !looked {
 			// The store need not tell that another node has changed what they were refused by.
 			now, setup, err := e.present(ctx, q, s)
@@ -94,15 +98,21 @@ func (o *outgoing) refusals() bool {
 	return slices.ContainsFunc(o.outcomes, func(o SendOutcome) bool { return o.Err != nil })
 }
 
+// entryCost is about what a message takes on its way through engine and store besides its payload.
+const entryCost = 512
+
 // newOutgoing encodes all messages into one buffer, which the entries share.
-func (e *Engine) newOutgoing(c *QueueConfig, messages []Message) outgoing {
-	o := outgoing{
-		entries:  make([]store.Entry, 0, len(messages)),
-		outcomes: make([]SendOutcome, len(messages)),
-	}
+func (e *Engine) newOutgoing(ctx context.Context, c *QueueConfig, messages []Message) (outgoing, error) {
 	room := 0
 	for i := range messages {
 		room += payloadBound(&messages[i])
+	}
+	if err := memlimit.Charge(ctx, int64(room+entryCost*len(messages))); err != nil {
+		return outgoing{}, fromStore(err)
+	}
+	o := outgoing{
+		entries:  make([]store.Entry, 0, len(messages)),
+		outcomes: make([]SendOutcome, len(messages)),
 	}
 	buffer := make([]byte, 0, room)
 	for i := range messages {
@@ -123,7 +133,7 @@ func (e *Engine) newOutgoing(c *QueueConfig, messages []Message) outgoing {
 		entry.Displace = c.Limits.Overflow == OverflowSample && e.random.upTo(sampleOf-1) == 0
 		o.entries = append(o.entries, entry)
 	}
-	return o
+	return o, nil
 }
 
 // sampleOf is how many messages a full queue that samples keeps one of.
@@ -160,6 +170,7 @@ func (e *Engine) tellSent(q *queue, o outgoing, res store.SendResult) {
 			continue
 		}
 		accepted++
+		q.sized(int64(o.entries[i].Size))
 		bytes += int64(o.entries[i].Size)
 	}
 	if accepted > 0 && e.events.Sent != nil {

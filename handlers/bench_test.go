@@ -23,6 +23,7 @@ import (
 	"github.com/dabba-mq/dabba/handlers"
 	"github.com/dabba-mq/dabba/handlers/metrics"
 	"github.com/dabba-mq/dabba/handlers/rest"
+	"github.com/dabba-mq/dabba/memlimit"
 	"github.com/dabba-mq/dabba/store/memory"
 )
 
@@ -177,7 +178,7 @@ func listen(b *testing.B, h http.Handler) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	server := handlers.NewServer(h, slog.New(slog.DiscardHandler))
+	server := handlers.NewServer(h, slog.New(slog.DiscardHandler), memlimit.New(memlimit.Usual))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

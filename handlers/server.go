@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dabba-mq/dabba/handlers/exchange"
+	"github.com/dabba-mq/dabba/memlimit"
 )
 
 const (
@@ -19,9 +20,10 @@ const (
 )
 
 // NewServer returns a server that slow clients cannot tie down. Answers have their deadlines set as they are written
-// (see package middleware), since a receive may wait longer than any fixed time.
-func NewServer(h http.Handler, log *slog.Logger) *http.Server {
-	return &http.Server{
+// (see package middleware), since a receive may wait longer than any fixed time. Its connections count in the budget, which
+// may be nil for none.
+func NewServer(h http.Handler, log *slog.Logger, memory *memlimit.Budget) *http.Server {
+	server := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: requestTime,
 		ReadTimeout:       requestTime,
@@ -32,4 +34,8 @@ func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+	if memory != nil {
+		(&connections{memory: memory, now: time.Now}).watch(server)
+	}
+	return server
 }

@@ -147,7 +147,7 @@ func TestSlowClientsAreCutOffButNotThoseWhoWait(t *testing.T) {
 	t.Parallel()
 	srv := handlerstest.Start(t)
 	srv.Put("/v1/queues/q", "").Want(http.StatusCreated)
-	hasty := handlers.NewServer(handlers.New(srv.Config), srv.Config.Log)
+	hasty := handlers.NewServer(handlers.New(srv.Config), srv.Config.Log, nil)
 	hasty.ReadTimeout, hasty.ReadHeaderTimeout = 100*time.Millisecond, 100*time.Millisecond
 	short := handlerstest.Run(t, hasty)
 

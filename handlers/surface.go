@@ -19,13 +19,7 @@ import (
 	"github.com/dabba-mq/dabba/handlers/middleware"
 	"github.com/dabba-mq/dabba/handlers/rest"
 	"github.com/dabba-mq/dabba/handlers/sqs"
-)
-
-const (
-	// maxBodies is how many bytes of request bodies may be in memory at a time.
-	maxBodies = 256 << 20
-	// maxAnswers is the same of messages on their way to clients, so that those who do not read keep nobody from sending.
-	maxAnswers = 256 << 20
+	"github.com/dabba-mq/dabba/memlimit"
 )
 
 // Config is what the HTTP surface is made of.
@@ -46,6 +40,8 @@ type Config struct {
 	SQS sqs.Settings
 	// Readiness is shared with [Shutdown].
 	Readiness *rest.Readiness
+	// Memory is what all requests may take together, which the connections of [NewServer] share; nil for [memlimit.Usual].
+	Memory *memlimit.Budget
 	// Version is shown by /v1/info.
 	Version string
 	// Advance moves the clock of a development server and says what it shows then; nil on all others.
@@ -77,12 +73,14 @@ const (
 
 // newSurface has no routes yet. On the public address clients of SQS are answered in their own protocol at all paths.
 func newSurface(c Config, at address) *surface {
+	if c.Memory == nil {
+		c.Memory = memlimit.New(memlimit.Usual)
+	}
 	s := &surface{router: chi.NewRouter(), count: c.Metrics, scrapes: c.Metrics.Handler(), native: make(map[string]bool)}
 	x := &exchange.Exchange{
-		Bodies:  middleware.NewBudget(maxBodies),
-		Answers: middleware.NewBudget(maxAnswers),
-		Log:     c.Log,
-		Now:     time.Now,
+		Budget: c.Memory,
+		Log:    c.Log,
+		Now:    time.Now,
 	}
 	api := rest.Config{
 		Engine:    c.Engine,

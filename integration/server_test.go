@@ -43,6 +43,12 @@ var lastOn sync.Map
 // often. It ends with the test.
 func launch(t testing.TB, data string, args ...string) *server {
 	t.Helper()
+	return launchWith(t, data, func(*exec.Cmd) {}, args...)
+}
+
+// launchWith is launch of a command that is changed before it starts.
+func launchWith(t testing.TB, data string, change func(*exec.Cmd), args ...string) *server {
+	t.Helper()
 	given := []string{"serve", "--addr", "127.0.0.1:0", "--data", data, "--journal-size", "1MiB", "--until-input-ends"}
 	s := &server{
 		t:       t,
@@ -65,6 +71,7 @@ func launch(t testing.TB, data string, args ...string) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	change(s.cmd)
 	s.started = time.Now()
 	if err := s.cmd.Start(); err != nil {
 		t.Fatalf("start the server: %v", err)

@@ -186,6 +186,9 @@ type ClaimParams struct {
 	Max int
 	// MaxBytes bounds the sum of the sizes; the first message is given whatever its size.
 	MaxBytes int64
+	// Expect is about how large the largest messages of the queue are, as far as the caller knows: a store that learns the size
+	// of what it gives only when it has it takes memory for that beforehand. It is a hint.
+	Expect int64
 	// Visibility is how long the lease lasts; 0 is allowed and ends it at once.
 	Visibility time.Duration
 	// Consumer is free text, at most 128 bytes.

@@ -80,7 +80,10 @@ func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, ope
 	defer func() { keep(closeEngine(ctx, e)) }()
 	count.Show(e.AllQueues)
 
+	memory := limitMemory(p.lookupEnv("GOMEMLIMIT") != "", time.Now, log)
+	count.Memory(memory)
 	config := handlers.Config{
+		Memory:        memory,
 		Engine:        e,
 		Metrics:       count,
 		Log:           log,
@@ -102,7 +105,7 @@ func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, ope
 		log.Warn("development server: whoever may call POST /v1/dev/clock/advance moves its clock")
 	}
 	servers := servers{failed: failed}
-	servers.serve(public, handlers.NewServer(handlers.New(config), log))
+	servers.serve(public, handlers.NewServer(handlers.New(config), log, memory))
 	admin := ""
 	if o.adminAddr != "" {
 		l, err := listen(ctx, "--admin-addr", o.adminAddr)
@@ -110,7 +113,7 @@ func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, ope
 			return err
 		}
 		config.AdminAddress = addressOf(l)
-		servers.serve(l, handlers.NewServer(handlers.NewAdmin(config), log))
+		servers.serve(l, handlers.NewServer(handlers.NewAdmin(config), log, nil))
 		admin = baseURL(l)
 	}
 	base := baseURL(public)

@@ -11,42 +11,51 @@ import (
 	"time"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/jsonwire"
+	"github.com/dabba-mq/dabba/memlimit"
 )
 
 const (
 	// pooledBody is the most a buffer may hold to be kept for the next request.
-	pooledBody = 256 << 10
-	// firstRead is the size of the buffer for a body of unknown length.
+	pooledBody = 64 << 10
+	// firstRead is the most memory that a body gets before any of it has arrived, and growth how many times as much it gets
+	// each time it has filled what it has.
 	firstRead = 16 << 10
-	// eager is how much memory a body gets before any of it has arrived, whatever its length is said to be.
-	eager = 1 << 20
+	growth    = 4
 	// unhurried is the size up to which the server's own read timeout is enough for a slow client.
 	unhurried = 256 << 10
-	// bodyRate is the slowest upload that is put up with, in bytes per second, beyond bodyGrace.
-	bodyRate  = 64 << 10
-	bodyGrace = 20 * time.Second
+	// progress is how long a client may take to send the next step bytes of a larger body.
+	progress = 10 * time.Second
+	step     = 256 << 10
 )
 
 // Body is a request body in pooled memory. It is valid until Release.
 type Body struct {
 	// Bytes are the whole of it.
 	Bytes []byte
+	share *memlimit.Share
+	taken int64 // how much of the share is for it
+	read  int64 // how much was read when the client last got more time
 	x     *Exchange
-	room  int64 // how much of its memory may be used
-	taken int64 // how much of that counts in the budget
 }
 
 var bodies = sync.Pool{New: func() any { return new(Body) }}
 
 // Release gives the memory back. The bytes, and everything that shares memory with them, are not valid any more.
 func (b *Body) Release() {
-	b.x.Bodies.Give(b.taken)
+	b.share.Shrink(b.taken)
 	if cap(b.Bytes) > pooledBody {
 		b.Bytes = nil
 	}
-	b.Bytes, b.x, b.room, b.taken = b.Bytes[:0], nil, 0, 0
+	*b = Body{Bytes: b.Bytes[:0]}
 	bodies.Put(b)
 }
+
+// Decoding takes memory for what is going to be decoded from the body, as estimated by the caller. The request keeps it.
+func (b *Body) Decoding(size int64) error { return b.share.Grow(size) }
+
+// DecodingJSON is Decoding of all of the body.
+func (b *Body) DecodingJSON() error { return b.Decoding(jsonwire.Decoded(b.Bytes)) }
 
 // Limit is the most a request's body may be, asked only when it is more than [MaxBody].
 type Limit func(context.Context) (int64, error)
@@ -54,79 +63,66 @@ type Limit func(context.Context) (int64, error)
 // Usual is the limit of all calls that carry no messages.
 func Usual(context.Context) (int64, error) { return MaxBody, nil }
 
-// Read takes in the whole request body. One that says to be too long is refused before any of it is read.
+// Read takes in the whole request body. One that says to be too long is refused before any of it is read. The request's
+// share of the memory grows with what has arrived.
 func (x *Exchange) Read(w http.ResponseWriter, r *http.Request, most Limit) (*Body, error) {
 	if err := plainBody(w, r); err != nil {
 		return nil, err
 	}
 	b, _ := bodies.Get().(*Body)
-	b.x = x
-	var err error
-	if r.ContentLength >= 0 {
-		err = b.readKnown(w, r, most)
-	} else {
-		err = b.readChunked(w, r, most)
-	}
-	if err != nil {
+	b.x, b.share = x, memlimit.From(r.Context())
+	if err := b.readAll(w, r, most); err != nil {
 		b.Release()
 		return nil, err
 	}
 	return b, nil
 }
 
-func (b *Body) readKnown(w http.ResponseWriter, r *http.Request, most Limit) error {
-	size := r.ContentLength
-	if size == 0 {
-		return nil
-	}
+// readAll reads the body into memory that grows as it arrives: to all of it if its length is known, else to one byte more
+// than is allowed.
+func (b *Body) readAll(w http.ResponseWriter, r *http.Request, most Limit) error {
+	size, m, raised := r.ContentLength, int64(MaxBody), false
 	if size > MaxBody {
-		m, err := most(r.Context())
-		if err != nil {
+		var err error
+		if m, err = most(r.Context()); err != nil {
 			return err
 		}
-		if size > m {
+		if raised = true; size > m {
 			return tooLarge(w, m)
 		}
-	}
-	b.patience(w, size)
-	for read := int64(0); read < size; {
-		if err := b.grow(min(size, max(eager, 2*read))); err != nil {
+		if err := b.x.Budget.Possible(size); err != nil {
 			return err
 		}
-		b.Bytes = b.Bytes[:b.room]
-		if _, err := io.ReadFull(r.Body, b.Bytes[read:]); err != nil {
-			return unread(err)
-		}
-		read = b.room
 	}
-	return nil
-}
-
-// readChunked doubles its memory as the body arrives, up to one byte more than is allowed.
-func (b *Body) readChunked(w http.ResponseWriter, r *http.Request, most Limit) error {
-	m, raised := int64(MaxBody), false
 	for {
-		if int64(len(b.Bytes)) == b.room {
-			size := max(firstRead, 2*b.room)
-			if size > m && !raised {
+		room := int64(cap(b.Bytes))
+		if room = min(room, b.taken); int64(len(b.Bytes)) == room {
+			if size >= 0 && room >= size {
+				return nil
+			}
+			next := max(firstRead, growth*room)
+			if next > m && !raised && size < 0 {
 				var err error
 				if m, err = most(r.Context()); err != nil {
 					return err
 				}
 				raised = true
 			}
-			size = min(size, m+1)
-			if err := b.grow(size); err != nil {
+			if next = min(next, m+1); size >= 0 {
+				next = min(next, size)
+			}
+			if err := b.grow(next); err != nil {
 				return err
 			}
-			b.patience(w, size)
+			room = next
 		}
-		n, err := r.Body.Read(b.Bytes[len(b.Bytes):b.room])
+		b.patience(w)
+		n, err := r.Body.Read(b.Bytes[len(b.Bytes):min(room, int64(len(b.Bytes))+step)])
 		b.Bytes = b.Bytes[:len(b.Bytes)+n]
 		switch {
 		case int64(len(b.Bytes)) > m:
 			return tooLarge(w, m)
-		case errors.Is(err, io.EOF):
+		case int64(len(b.Bytes)) == size, size < 0 && errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return unread(err)
@@ -136,26 +132,22 @@ func (b *Body) readChunked(w http.ResponseWriter, r *http.Request, most Limit) e
 
 // grow makes room for size bytes in all, if the server has it.
 func (b *Body) grow(size int64) error {
-	if size > unbudgeted {
-		if !b.x.Bodies.Take(size - b.taken) {
-			return busy("The server is holding as many request bodies as it may; repeat the request shortly.")
-		}
-		b.taken = size
+	if err := b.share.Grow(size - b.taken); err != nil {
+		return err
 	}
-	b.room = size
+	b.taken = size
 	if int64(cap(b.Bytes)) < size {
 		b.Bytes = append(make([]byte, 0, size), b.Bytes...)
 	}
 	return nil
 }
 
-// patience lets a large body take longer than the server's read timeout, in proportion to its size.
-func (b *Body) patience(w http.ResponseWriter, size int64) {
-	if size <= unhurried {
-		return
+// patience gives a large body more time than the server's read timeout for as long as it goes on arriving.
+func (b *Body) patience(w http.ResponseWriter) {
+	if n := int64(len(b.Bytes)); n >= unhurried && n-b.read >= step {
+		b.read = n
+		_ = http.NewResponseController(w).SetReadDeadline(b.x.Now().Add(progress))
 	}
-	allowance := bodyGrace + time.Duration(size)*time.Second/bodyRate
-	_ = http.NewResponseController(w).SetReadDeadline(b.x.Now().Add(allowance))
 }
 
 func tooLarge(w http.ResponseWriter, most int64) error {

@@ -7,27 +7,32 @@ import (
 	"time"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/memlimit"
 )
 
 // undoTime is how long taking back an undelivered receive may take.
 const undoTime = 10 * time.Second
 
-// HandOver answers with messages, and gives them back if the client does not get all of the answer. write may not fail
-// but for the connection.
-func (x *Exchange) HandOver(w http.ResponseWriter, r *http.Request, got []*engine.Received, write func() error) error {
+// HandOver answers with messages, and gives them back if the client does not get all of the answer, or if there is no memory
+// for one of size bytes. write may not fail but for the connection.
+func (x *Exchange) HandOver(w http.ResponseWriter, r *http.Request, got []*engine.Received, size int64, write func() error) error {
 	if gone(r) {
 		x.undo(r, got)
 		w.WriteHeader(ClientGone)
 		return nil
 	}
-	messages, size := heldBy(got)
-	release, err := x.Hold(size)
-	if err != nil {
+	messages, final := 0, false
+	for _, part := range got {
+		messages += len(part.Messages)
+		final = final || part.Final()
+	}
+	if final {
+		memlimit.From(r.Context()).Force(size) // to refuse it would be to lose them
+	} else if err := Answering(r, size); err != nil {
 		x.undo(r, got)
 		return err
 	}
-	defer release()
-	err = write()
+	err := write()
 	if err == nil && messages > 0 {
 		// The lease counts only once the last byte is out. From then on the client may close when it likes: that the
 		// context has ended says nothing any more.
@@ -37,17 +42,6 @@ func (x *Exchange) HandOver(w http.ResponseWriter, r *http.Request, got []*engin
 		x.undo(r, got)
 	}
 	return nil
-}
-
-// heldBy is how many messages an answer has, and how much memory it takes until its client has read it.
-func heldBy(got []*engine.Received) (messages int, size int64) {
-	for _, part := range got {
-		messages += len(part.Messages)
-		for i := range part.Messages {
-			size += int64(len(part.Messages[i].Body))
-		}
-	}
-	return messages, size
 }
 
 // undo gives messages back that the client did not get. It failing is like the client's crash after it got them: the

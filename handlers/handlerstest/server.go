@@ -74,7 +74,7 @@ func Start(tb testing.TB, changes ...func(*handlers.Config)) *Server {
 			tb.Errorf("close the engine: %v", err)
 		}
 	})
-	srv := Serve(tb, handlers.New(config))
+	srv := Run(tb, handlers.NewServer(handlers.New(config), slog.New(slog.DiscardHandler), config.Memory))
 	tb.Cleanup(e.Drain)
 	srv.Store, srv.Engine, srv.Config, srv.Log = store, e, config, log
 	return srv
@@ -83,7 +83,7 @@ func Start(tb testing.TB, changes ...func(*handlers.Config)) *Server {
 // Serve runs a server for any handler until the test ends. It has neither engine nor log.
 func Serve(tb testing.TB, h http.Handler) *Server {
 	tb.Helper()
-	return Run(tb, handlers.NewServer(h, slog.New(slog.DiscardHandler)))
+	return Run(tb, handlers.NewServer(h, slog.New(slog.DiscardHandler), nil))
 }
 
 // Run is Serve for a server whose limits are of the test's own making.

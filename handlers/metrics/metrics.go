@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/memlimit"
 )
 
 // Metrics is one registry with everything in it. All methods are safe for concurrent use.
@@ -60,6 +61,24 @@ func New() *Metrics {
 	return m
 }
 
+// Memory adds what requests may take and take of the server's memory, and how often that was too little.
+func (m *Metrics) Memory(b *memlimit.Budget) {
+	m.registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "dabba_memory_limit_bytes",
+			Help: "Memory that requests and connections may take together now.",
+		}, func() float64 { return float64(b.Limit()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "dabba_memory_used_bytes",
+			Help: "Memory that requests and connections take, as estimated.",
+		}, func() float64 { return float64(b.Used()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "dabba_memory_refusals_total",
+			Help: "Requests that were refused since there was too little memory for them.",
+		}, func() float64 { return float64(b.Refused()) }),
+	)
+}
+
 // Fsync records how long one sync of the store took.
 func (m *Metrics) Fsync(took time.Duration) { m.fsync.Observe(took.Seconds()) }
 
@@ -71,8 +90,19 @@ func (m *Metrics) Show(count func(context.Context) engine.Counted) {
 
 // Handler answers scrapes. What cannot be shown takes nothing else with it.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
-		ErrorHandling:       promhttp.ContinueOnError,
-		MaxRequestsInFlight: 4,
+	all := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+	scrapes := make(chan struct{}, maxScrapes)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case scrapes <- struct{}{}:
+			defer func() { <-scrapes }()
+			all.ServeHTTP(w, r)
+		default:
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "Too many scrapes at a time; repeat this one shortly.", http.StatusServiceUnavailable)
+		}
 	})
 }
+
+// maxScrapes is how many are answered at a time: with many queues each takes much memory.
+const maxScrapes = 2

@@ -165,15 +165,3 @@ func TestAnAnswerHasItsDeadlineWhenItStarts(t *testing.T) {
 		t.Errorf("write deadlines = %v, want %v", w.set, want)
 	}
 }
-
-func TestABudgetIsNeverExceeded(t *testing.T) {
-	t.Parallel()
-	b := middleware.NewBudget(10)
-	if !b.Take(6) || b.Take(5) || !b.Take(4) || b.Take(1) {
-		t.Errorf("a budget of 10 gave something else than 6 and 4; used is %d", b.Used())
-	}
-	b.Give(6)
-	if !b.Take(6) || b.Used() != 10 {
-		t.Errorf("used = %d after giving back, want 10", b.Used())
-	}
-}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/exchange"
-	"github.com/dabba-mq/dabba/handlers/middleware"
 	"github.com/dabba-mq/dabba/handlers/rest"
+	"github.com/dabba-mq/dabba/memlimit"
 )
 
 // stuck is a connection whose client does not read until it is released.
@@ -38,8 +38,8 @@ func TestReadersThatDoNotReadTakeABoundedAmountOfMemory(t *testing.T) {
 	api := rest.New(rest.Config{
 		Engine: srv.Engine, Log: slog.New(slog.DiscardHandler), Readiness: new(rest.Readiness), Now: time.Now,
 		Exchange: &exchange.Exchange{
-			Bodies: middleware.NewBudget(0), Answers: middleware.NewBudget(large + large/2),
-			Log: slog.New(slog.DiscardHandler), Now: time.Now,
+			Budget: memlimit.New(5 * large),
+			Log:    slog.New(slog.DiscardHandler), Now: time.Now,
 		},
 	})
 	receive := func(w http.ResponseWriter, queue string) {

@@ -72,6 +72,8 @@ type Operation func(w http.ResponseWriter, r *http.Request) error
 // Handle makes an operation an http.HandlerFunc: the one place where errors become answers.
 func (a *API) Handle(op Operation) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		r, done := a.exchange.Begin(r)
+		defer done()
 		err := op(w, r)
 		switch {
 		case err == nil:

@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers"
 	"github.com/dabba-mq/dabba/handlers/handlerstest"
 	"github.com/dabba-mq/dabba/handlers/problem"
+	"github.com/dabba-mq/dabba/memlimit"
 )
 
 // answer reads one answer from a bare connection.
@@ -110,13 +112,15 @@ func TestABodyThatEndsTooEarlyChangesNothing(t *testing.T) {
 
 func TestTooManyBodiesAtOnceAreRefusedForNow(t *testing.T) {
 	t.Parallel()
-	srv := withQueue(t, "")
-	large := `{"body":"` + strings.Repeat("x", 100<<10) + `"}`
-	const each = 1 << 20
+	budget := memlimit.New(8 << 20)
+	srv := handlerstest.Start(t, func(c *handlers.Config) { c.Memory = budget })
+	srv.Put("/v1/queues/q", "").Want(http.StatusCreated)
+	large := `{"body":"` + strings.Repeat("x", 300<<10) + `"}`
+	part := strings.Repeat("x", 100<<10)
 	var holders []net.Conn
-	for range 256 + 10 { // some may be refused, when they come at the same time as what fills the last of the room
+	for range 40 { // some may be refused, when they come at the same time as what fills the last of the room
 		conn := dial(t, srv)
-		if _, err := fmt.Fprintf(conn, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\nx", each); err != nil {
+		if _, err := fmt.Fprintf(conn, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s", 1<<20, part); err != nil {
 			t.Fatal(err)
 		}
 		holders = append(holders, conn)
@@ -147,8 +151,9 @@ func TestTooManyBodiesAtOnceAreRefusedForNow(t *testing.T) {
 
 func TestABodyTakesMemoryAsItArrives(t *testing.T) {
 	t.Parallel()
-	srv := withQueue(t, `{"max_message_bytes":16777216}`)
-	// By their lengths these would be twice what the server holds.
+	srv := handlerstest.Start(t, func(c *handlers.Config) { c.Memory = memlimit.New(80 << 20) })
+	srv.Put("/v1/queues/q", `{"max_message_bytes":16777216}`).Want(http.StatusCreated)
+	// By their lengths these would be six times what the server holds.
 	for range 32 {
 		conn := dial(t, srv)
 		if _, err := fmt.Fprintf(conn, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\nx", 16<<20); err != nil {

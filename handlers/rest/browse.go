@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/dabba-mq/dabba/engine"
+	"github.com/dabba-mq/dabba/handlers/exchange"
+	"github.com/dabba-mq/dabba/handlers/jsonwire"
 )
 
 // BrowseAnswer is one page of messages.
@@ -106,15 +108,15 @@ func (a *API) Browse(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	// A body is in memory as a text, then in the encoder's buffer, which grows by doubling, and then in the answer.
 	size := int64(0)
 	for i := range found.Views {
-		size += found.Views[i].Size
+		v := &found.Views[i]
+		size += 4*(messageBytes+v.Size+attributeBytes*int64(len(v.Attributes))) + 3*int64(jsonwire.StringLen(v.Body)-len(v.Body))
 	}
-	release, err := a.exchange.Hold(size)
-	if err != nil {
+	if err := exchange.Answering(r, size); err != nil {
 		return err
 	}
-	defer release()
 	page := BrowseAnswer{Messages: make([]BrowsedMessage, len(found.Views)), Scanned: found.Scanned}
 	for i := range found.Views {
 		page.Messages[i] = browsedOf(&found.Views[i])

@@ -65,6 +65,9 @@ func (a *API) readPatch(w http.ResponseWriter, r *http.Request) (configPatch, er
 		return nil, err
 	}
 	defer body.Release()
+	if err := body.DecodingJSON(); err != nil {
+		return nil, err
+	}
 	return decodePatch(body.Bytes)
 }
 

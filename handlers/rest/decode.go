@@ -29,6 +29,9 @@ func (a *API) decode(w http.ResponseWriter, r *http.Request, v any, known ...str
 		return err
 	}
 	defer body.Release()
+	if err := body.DecodingJSON(); err != nil {
+		return err
+	}
 	return decode(body.Bytes, v)
 }
 

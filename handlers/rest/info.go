@@ -44,6 +44,8 @@ func (a *API) Info(w http.ResponseWriter, _ *http.Request) error {
 			MaxAnswerBytes:  engine.MaxAnswerBytes,
 			MaxBodyBytes:    exchange.MaxBody,
 			MaxWait:         Duration(engine.MaxWait),
+			MemoryBytes:     a.exchange.Budget.Limit(),
+			MemoryUsedBytes: a.exchange.Budget.Used(),
 		},
 	})
 }

@@ -49,7 +49,7 @@ func (a *API) Produce(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer body.Release()
 	if isJSON(r) {
-		err = readRecords(r, body.Bytes, &req)
+		err = readRecords(r, body, &req)
 	} else {
 		err = rawRecord(r, body.Bytes, &req)
 	}
@@ -82,12 +82,15 @@ func (a *API) produceLimit(ref engine.Ref) exchange.Limit {
 }
 
 // readRecords reads what the body describes.
-func readRecords(r *http.Request, body []byte, into *engine.ProduceRequest) error {
+func readRecords(r *http.Request, body *exchange.Body, into *engine.ProduceRequest) error {
 	if _, err := query(r, acksParameter); err != nil {
 		return err
 	}
+	if err := body.DecodingJSON(); err != nil {
+		return err
+	}
 	var req ProduceRequest
-	if err := decode(body, &req); err != nil {
+	if err := decode(body.Bytes, &req); err != nil {
 		return err
 	}
 	into.ExpectedOffset = req.ExpectedOffset
@@ -112,7 +115,7 @@ func (n *NewRecord) engine(at string) (engine.Record, error) {
 	case n.Value.given && n.ValueBase64 != nil:
 		return out, invalid(at+"value", "Give the value either as value or as value_base64, not both.")
 	case n.Value.text != nil:
-		out.Value = []byte(*n.Value.text)
+		out.Value = bytesOf(*n.Value.text)
 	case n.ValueBase64 != nil:
 		out.Value = n.ValueBase64
 	case !n.Value.given:

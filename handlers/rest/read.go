@@ -46,21 +46,16 @@ func (a *API) Read(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	size := int64(0)
-	for i := range got.Records {
-		size += int64(got.Records[i].Size)
-	}
-	release, err := a.exchange.Hold(size)
-	if err != nil {
+	size := recordsSize(got.Records)
+	if err := exchange.Answering(r, answerMemory(size)); err != nil {
 		return err
 	}
-	defer release()
 	if got.Cut && req.Start.Kind == engine.AtOffset {
 		w.Header().Set("Cache-Control", "private, max-age=60")
 	} else {
 		w.Header().Set("Cache-Control", "no-store")
 	}
-	writeRecords(w, req.Partition, got)
+	writeRecords(w, req.Partition, got, size)
 	return nil
 }
 
@@ -133,7 +128,21 @@ func parseStart(s string) (engine.Start, bool) {
 	return engine.Start{Offset: offset}, err == nil
 }
 
-func writeRecords(w http.ResponseWriter, partition uint32, got engine.ReadAnswer) {
+// recordsSize is about how many bytes the records have that an answer shows.
+func recordsSize(records []engine.ReadRecord) (size int64) {
+	for i := range records {
+		size += messageBytes + int64(records[i].Size) + attributeBytes*int64(len(records[i].Headers))
+	}
+	return size
+}
+
+// writeRecords lets go of values once they are written, as writeReceived does of bodies.
+func writeRecords(w http.ResponseWriter, partition uint32, got engine.ReadAnswer, size int64) {
+	// In either case, a client that is gone reads again.
+	if exchange.Streams(size) {
+		_ = exchange.SendStream(w, http.StatusOK, jsonType, func(s *exchange.Stream) { streamRecords(s, partition, got) })
+		return
+	}
 	out := exchange.NewAnswer()
 	defer out.Release()
 	b := append(out.Bytes, `{"records":[`...)
@@ -142,23 +151,43 @@ func writeRecords(w http.ResponseWriter, partition uint32, got engine.ReadAnswer
 			b = append(b, ',')
 		}
 		b = appendRecord(b, partition, &got.Records[i])
-		got.Records[i].Value = nil // not twice in memory while a slow client reads
+		got.Records[i].Value = nil
 	}
+	out.Bytes = appendBounds(b, got)
+	_ = send(w, out, http.StatusOK)
+}
+
+func streamRecords(s *exchange.Stream, partition uint32, got engine.ReadAnswer) {
+	s.B = append(s.B, `{"records":[`...)
+	for i := range got.Records {
+		r := &got.Records[i]
+		if i > 0 {
+			s.B = append(s.B, ',')
+		}
+		s.B = appendBeforeValue(s.B, partition, r)
+		if r.Value == nil {
+			s.B = append(s.B, `,"value":null`...)
+		} else {
+			streamBytes(s, "value", r.Value)
+		}
+		s.B = appendAfterValue(s.B, r)
+		s.Next()
+		if !s.Counting() {
+			r.Value = nil
+		}
+	}
+	s.B = append(appendBounds(s.B, got), '\n')
+}
+
+// appendBounds ends an answer.
+func appendBounds(b []byte, got engine.ReadAnswer) []byte {
 	b = appendUint(append(b, `],"next_offset":`...), got.NextOffset)
 	b = appendUint(append(b, `,"high_watermark":`...), got.HighWatermark)
-	out.Bytes = append(b, '}')
-	_ = send(w, out, http.StatusOK) // a client that is gone reads again
+	return append(b, '}')
 }
 
 func appendRecord(b []byte, partition uint32, r *engine.ReadRecord) []byte {
-	b = appendUint(append(b, `{"partition":`...), uint64(partition))
-	b = appendUint(append(b, `,"offset":`...), r.Offset)
-	b = append(b, `,"key":`...)
-	if r.Key == nil {
-		b = append(b, "null"...)
-	} else {
-		b = jsonwire.AppendString(b, r.Key)
-	}
+	b = appendBeforeValue(b, partition, r)
 	switch {
 	case r.Value == nil:
 		b = append(b, `,"value":null`...)
@@ -167,6 +196,20 @@ func appendRecord(b []byte, partition uint32, r *engine.ReadRecord) []byte {
 	default:
 		b = jsonwire.AppendBase64(append(b, `,"value_base64":`...), r.Value)
 	}
+	return appendAfterValue(b, r)
+}
+
+func appendBeforeValue(b []byte, partition uint32, r *engine.ReadRecord) []byte {
+	b = appendUint(append(b, `{"partition":`...), uint64(partition))
+	b = appendUint(append(b, `,"offset":`...), r.Offset)
+	b = append(b, `,"key":`...)
+	if r.Key == nil {
+		return append(b, "null"...)
+	}
+	return jsonwire.AppendString(b, r.Key)
+}
+
+func appendAfterValue(b []byte, r *engine.ReadRecord) []byte {
 	if r.ContentType != "" {
 		b = jsonwire.AppendString(append(b, `,"content_type":`...), r.ContentType)
 	}

@@ -61,12 +61,12 @@ func (a *API) Receive(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return a.exchange.HandOver(w, r, []*engine.Received{got}, func() error {
-		if raw {
-			return writeRaw(w, got)
-		}
-		return writeReceived(w, got)
-	})
+	parts := []*engine.Received{got}
+	if raw {
+		return a.exchange.HandOver(w, r, parts, 0, func() error { return writeRaw(w, got) })
+	}
+	size := receivedSize(parts)
+	return a.exchange.HandOver(w, r, parts, answerMemory(size), func() error { return writeReceived(w, parts, size, false) })
 }
 
 func (a *API) receive(w http.ResponseWriter, r *http.Request, ref engine.Ref, req engine.ReceiveRequest) (*engine.Received, error) {
@@ -83,7 +83,9 @@ func (a *API) readReceive(w http.ResponseWriter, r *http.Request) (engine.Receiv
 	if err != nil {
 		return engine.ReceiveRequest{}, err
 	}
-	err = decode(body.Bytes, &req)
+	if err = body.DecodingJSON(); err == nil {
+		err = decode(body.Bytes, &req)
+	}
 	body.Release() // a wait may be long
 	if err != nil {
 		return engine.ReceiveRequest{}, err
@@ -167,29 +169,117 @@ func preferredWait(r *http.Request) *Duration {
 	return nil
 }
 
-func writeReceived(w http.ResponseWriter, got *engine.Received) error {
+// receivedSize is about how many bytes the messages have that an answer shows.
+func receivedSize(parts []*engine.Received) (size int64) {
+	for _, part := range parts {
+		for i := range part.Messages {
+			d := &part.Messages[i]
+			size += messageBytes + int64(len(d.Body))
+			for j := range d.Attributes {
+				size += attributeBytes + int64(len(d.Attributes[j].Name)+len(d.Attributes[j].Value))
+			}
+		}
+	}
+	return size
+}
+
+// What an answer says about a message besides its body and attributes, and about an attribute besides its name and value.
+const (
+	messageBytes   = 512
+	attributeBytes = 24
+)
+
+// answerMemory is how much memory an answer with so many bytes takes: it is put together if it is small, and is then larger
+// by what has to be escaped.
+func answerMemory(size int64) int64 {
+	if exchange.Streams(size) {
+		return 0
+	}
+	return 2 * size
+}
+
+// writeReceived writes the messages of all parts, with the names of their queues if there may be several. Bodies are let go of once they are written: they are not in memory while a
+// slow client reads the rest.
+func writeReceived(w http.ResponseWriter, parts []*engine.Received, size int64, named bool) error {
+	if exchange.Streams(size) {
+		return exchange.SendStream(w, http.StatusOK, jsonType, func(s *exchange.Stream) { streamReceived(s, parts, named) })
+	}
 	out := exchange.NewAnswer()
 	defer out.Release()
 	b := append(out.Bytes, `{"messages":[`...)
-	for i := range got.Messages {
-		if i > 0 {
-			b = append(b, ',')
+	first := true
+	for _, part := range parts {
+		for i := range part.Messages {
+			if !first {
+				b = append(b, ',')
+			}
+			first = false
+			b = appendMessage(b, &part.Messages[i], queueName(part, named))
+			part.Messages[i].Body = nil
 		}
-		b = appendMessage(b, &got.Messages[i])
-		got.Messages[i].Body = nil // not twice in memory while a slow client reads
 	}
 	out.Bytes = append(b, ']', '}')
 	return send(w, out, http.StatusOK)
 }
 
-func appendMessage(b []byte, d *engine.Delivery) []byte {
-	b = appendID(append(b, `{"id":`...), d.ID)
-	b = jsonwire.AppendString(append(b, `,"receipt":`...), d.Receipt)
+func streamReceived(s *exchange.Stream, parts []*engine.Received, named bool) {
+	s.B = append(s.B, `{"messages":[`...)
+	first := true
+	for _, part := range parts {
+		for i := range part.Messages {
+			d := &part.Messages[i]
+			if !first {
+				s.B = append(s.B, ',')
+			}
+			first = false
+			s.B = appendBeforeBody(s.B, d)
+			streamBytes(s, "body", d.Body)
+			s.B = appendAfterBody(s.B, d, queueName(part, named))
+			s.Next()
+			if !s.Counting() {
+				d.Body = nil
+			}
+		}
+	}
+	s.B = append(s.B, ']', '}', '\n')
+}
+
+// queueName is the name of the queue that a part is from, if it is shown.
+func queueName(part *engine.Received, named bool) string {
+	if !named {
+		return ""
+	}
+	return part.Ref().Name
+}
+
+// streamBytes writes the member that a text or other bytes are shown as.
+func streamBytes(s *exchange.Stream, name string, p []byte) {
+	s.B = append(append(s.B, `,"`...), name...)
+	if utf8.Valid(p) {
+		s.B = append(s.B, `":`...)
+		s.Text(p)
+		return
+	}
+	s.B = append(s.B, `_base64":`...)
+	s.Base64(p)
+}
+
+func appendMessage(b []byte, d *engine.Delivery, queue string) []byte {
+	b = appendBeforeBody(b, d)
 	if utf8.Valid(d.Body) {
 		b = jsonwire.AppendString(append(b, `,"body":`...), d.Body)
 	} else {
 		b = jsonwire.AppendBase64(append(b, `,"body_base64":`...), d.Body)
 	}
+	return appendAfterBody(b, d, queue)
+}
+
+func appendBeforeBody(b []byte, d *engine.Delivery) []byte {
+	b = appendID(append(b, `{"id":`...), d.ID)
+	return jsonwire.AppendString(append(b, `,"receipt":`...), d.Receipt)
+}
+
+func appendAfterBody(b []byte, d *engine.Delivery, queue string) []byte {
 	if d.ContentType != "" {
 		b = jsonwire.AppendString(append(b, `,"content_type":`...), d.ContentType)
 	}
@@ -225,6 +315,9 @@ func appendMessage(b []byte, d *engine.Delivery) []byte {
 		b = appendUint(append(b, `,"receives":`...), uint64(o.Receives))
 		b = appendTime(append(b, `,"moved_at":`...), o.MovedAt)
 		b = append(b, '}')
+	}
+	if queue != "" {
+		b = jsonwire.AppendString(append(b, `,"queue":`...), queue)
 	}
 	return append(b, '}')
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/exchange"
-	"github.com/dabba-mq/dabba/handlers/jsonwire"
 )
 
 // ReceiveManyRequest says which queues to lease messages of, and how many together.
@@ -82,7 +81,8 @@ func (a *API) ReceiveMany(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return a.exchange.HandOver(w, r, got.Parts, func() error { return writeReceivedMany(w, got.Parts) })
+	size := receivedSize(got.Parts)
+	return a.exchange.HandOver(w, r, got.Parts, answerMemory(size), func() error { return writeReceived(w, got.Parts, size, true) })
 }
 
 // receiveManyOf is the request as the engine takes it, if the caller may receive from each queue.
@@ -182,25 +182,4 @@ func eachWeight(dec *jsontext.Decoder, read func() error) error {
 	}
 	_, err := dec.ReadToken()
 	return err
-}
-
-func writeReceivedMany(w http.ResponseWriter, parts []*engine.Received) error {
-	out := exchange.NewAnswer()
-	defer out.Release()
-	b := append(out.Bytes, `{"messages":[`...)
-	first := true
-	for _, part := range parts {
-		for i := range part.Messages {
-			if !first {
-				b = append(b, ',')
-			}
-			first = false
-			b = appendMessage(b, &part.Messages[i])
-			b = jsonwire.AppendString(append(b[:len(b)-1], `,"queue":`...), part.Ref().Name) // in the place of its brace
-			b = append(b, '}')
-			part.Messages[i].Body = nil // not twice in memory while a slow client reads
-		}
-	}
-	out.Bytes = append(b, ']', '}')
-	return send(w, out, http.StatusOK)
 }

@@ -98,6 +98,9 @@ func (a *API) Redrive(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer body.Release()
+	if err := body.DecodingJSON(); err != nil {
+		return err
+	}
 	var req RedriveRequest
 	if err := decode(body.Bytes, &req); err != nil {
 		return err

@@ -69,6 +69,9 @@ func (a *API) readReschedule(w http.ResponseWriter, r *http.Request) (*engine.Re
 		return nil, err
 	}
 	defer body.Release()
+	if err := body.DecodingJSON(); err != nil {
+		return nil, err
+	}
 	var req RescheduleRequest
 	if err := decode(body.Bytes, &req); err != nil || len(body.Bytes) == 0 {
 		return nil, err

@@ -45,6 +45,9 @@ func (a *API) readTopicConfig(w http.ResponseWriter, r *http.Request) (engine.To
 		return engine.TopicConfig{}, err
 	}
 	defer body.Release()
+	if err := body.DecodingJSON(); err != nil {
+		return engine.TopicConfig{}, err
+	}
 	if err := decode(body.Bytes, new(TopicConfig)); err != nil {
 		return engine.TopicConfig{}, err
 	}

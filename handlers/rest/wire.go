@@ -285,6 +285,11 @@ type Limits struct {
 	// What every call takes. A send takes more if its queue does: 4/3 of the queue's max_message_bytes and 1 MiB.
 	MaxBodyBytes int64    `json:"max_body_bytes" validate:"required" example:"16777216"`
 	MaxWait      Duration `json:"max_wait" validate:"required" swaggertype:"string" example:"1h"`
+	// What all requests and connections may take of the server's memory together, in bytes; beyond it requests are refused with
+	// 503. It is less while queues take much.
+	MemoryBytes int64 `json:"memory_bytes" validate:"required" example:"536870912"`
+	// What they take now, as estimated.
+	MemoryUsedBytes int64 `json:"memory_used_bytes" validate:"required" example:"98304"`
 }
 
 // Identity is who the server takes the caller for.

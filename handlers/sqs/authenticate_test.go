@@ -4,11 +4,13 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dabba-mq/dabba/handlers/auth"
 	"github.com/dabba-mq/dabba/handlers/sqs"
@@ -107,4 +109,46 @@ func TestARegionIsAWord(t *testing.T) {
 		s.region(region).json("ListQueues", params{}).refused(http.StatusBadRequest, "InvalidAddress", "")
 	}
 	s.region(strings.Repeat("a", 32)).json("ListQueues", params{}).ok()
+}
+
+// unreadBody fails the test when it is read.
+type unreadBody struct{ t *testing.T }
+
+func (b unreadBody) Read([]byte) (int, error) {
+	b.t.Error("the body was read before the headers were checked")
+	return 0, io.ErrUnexpectedEOF
+}
+
+// Who has no key cannot fill the server's memory with bodies.
+func TestHeadersAreCheckedBeforeABodyIsRead(t *testing.T) {
+	t.Parallel()
+	s := withAccessKeys(t)
+	at := s.now().UTC()
+	day, now := at.Format("20060102"), at.Format("20060102T150405Z")
+	old := at.Add(-time.Hour).Format("20060102T150405Z")
+	signed := func(id, day, service, names string) string {
+		return "AWS4-HMAC-SHA256 Credential=" + id + "/" + day + "/us-east-1/" + service + "/aws4_request, SignedHeaders=" + names +
+			", Signature=" + strings.Repeat("0", 64)
+	}
+	for name, tt := range map[string]struct{ authorization, date, code string }{
+		"no signature":     {"", now, "MissingAuthenticationToken"},
+		"a token":          {"Bearer token", now, "MissingAuthenticationToken"},
+		"an unknown key":   {signed("NOBODY", day, "sqs", "host;x-amz-date;x-amz-target"), now, "InvalidClientTokenId"},
+		"another service":  {signed("OWNER", day, "sns", "host;x-amz-date;x-amz-target"), now, "SignatureDoesNotMatch"},
+		"another time":     {signed("OWNER", old[:8], "sqs", "host;x-amz-date;x-amz-target"), old, "SignatureDoesNotMatch"},
+		"an unsigned host": {signed("OWNER", day, "sqs", "x-amz-date;x-amz-target"), now, "SignatureDoesNotMatch"},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", unreadBody{t})
+		r.ContentLength = 16 << 20
+		r.Header.Set("X-Amz-Target", "AmazonSQS.SendMessage")
+		r.Header.Set("X-Amz-Date", tt.date)
+		if tt.authorization != "" {
+			r.Header.Set("Authorization", tt.authorization)
+		}
+		w := httptest.NewRecorder()
+		s.handler.ServeHTTP(w, r)
+		if got := w.Header().Get("X-Amzn-Query-Error"); w.Code != http.StatusForbidden || !strings.HasPrefix(got, tt.code) {
+			t.Errorf("%s: %d %s, want 403 %s", name, w.Code, got, tt.code)
+		}
+	}
 }

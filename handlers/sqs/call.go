@@ -9,6 +9,7 @@ import (
 
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/auth"
+	"github.com/dabba-mq/dabba/handlers/sqs/sigv4"
 )
 
 // call is one request under way. It belongs to one goroutine.
@@ -19,6 +20,10 @@ type call struct {
 	// principal makes the request, in a region.
 	principal auth.Principal
 	region    string
+	// signed says that the principal is true only if the signature was made with the secret.
+	signed    bool
+	signature sigv4.Signature
+	secret    string
 	// received are messages that the client must get with the answer, or that are given back.
 	received *engine.Received
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/dabba-mq/dabba/handlers/exchange"
 	"github.com/dabba-mq/dabba/handlers/middleware"
 	"github.com/dabba-mq/dabba/handlers/sqs"
+	"github.com/dabba-mq/dabba/memlimit"
 	"github.com/dabba-mq/dabba/store/memory"
 )
 
@@ -69,10 +70,9 @@ func start(t *testing.T, changes ...func(*sqs.Config)) *server {
 		Log:    log,
 		Now:    s.now,
 		Exchange: &exchange.Exchange{
-			Bodies:  middleware.NewBudget(256 << 20),
-			Answers: middleware.NewBudget(256 << 20),
-			Log:     log,
-			Now:     s.now,
+			Budget: memlimit.New(memlimit.Usual),
+			Log:    log,
+			Now:    s.now,
 		},
 	}
 	for _, change := range changes {

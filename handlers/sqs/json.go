@@ -46,6 +46,8 @@ func (j *jsonProtocol) find() (operation, *fault) {
 	return operation{}, unknownAction(j.name)
 }
 
+func (j *jsonProtocol) decoded() int64 { return jsonwire.Decoded(j.body) }
+
 // decode reads one object; an empty body is an empty one. Members that are not known are passed over, as AWS does.
 func (j *jsonProtocol) decode(request any) error {
 	if scan(j.body, request) {

@@ -6,16 +6,16 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/dabba-mq/dabba/handlers/middleware"
 	"github.com/dabba-mq/dabba/handlers/sqs"
+	"github.com/dabba-mq/dabba/memlimit"
 )
 
 // What a receive asks for is in memory while it waits, and may be as large as a body.
 func TestALargeReceiveCountsInTheBudgetWhileItWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		budget := middleware.NewBudget(1 << 20)
-		s := start(t, func(c *sqs.Config) { c.Exchange.Bodies = budget })
+		budget := memlimit.New(2 << 20)
+		s := start(t, func(c *sqs.Config) { c.Exchange.Budget = budget })
 		url := s.queue("q", nil)
 		large := params{"MessageAttributeNames": []string{strings.Repeat("x", 600<<10)}}
 		waiting := s.poll(url, large, params{"WaitTimeSeconds": 20})

@@ -84,6 +84,16 @@ func (q *queryProtocol) find() (operation, *fault) {
 	return op, nil
 }
 
+// decoded counts the value of each parameter, and the parameter itself in a list that is up to twice as long as needed.
+func (q *queryProtocol) decoded() int64 {
+	const each = 240
+	n := 0
+	for _, encoded := range q.encoded {
+		n += len(encoded) + each*bytes.Count(encoded, []byte("&"))
+	}
+	return int64(n)
+}
+
 // parameter is one that the request needs. Its name is what is left of it on the way down to its value.
 type parameter struct{ full, name, value string }
 

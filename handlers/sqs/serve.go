@@ -1,6 +1,7 @@
 package sqs
 
 import (
+	"bytes"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/dabba-mq/dabba/engine"
 	"github.com/dabba-mq/dabba/handlers/exchange"
+	"github.com/dabba-mq/dabba/handlers/jsonwire"
 	"github.com/dabba-mq/dabba/handlers/middleware"
 )
 
@@ -18,6 +20,8 @@ import (
 type protocol interface {
 	// operation is the name of what is asked for.
 	operation() string
+	// decoded is about how much memory decode takes, in bytes.
+	decoded() int64
 	// decode reads the parameters into the operation's request. Nothing in it shares memory with the body but the bodies of
 	// messages to send.
 	decode(request any) error
@@ -44,6 +48,17 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, other http.Handler) 
 		a.Refuse(w, r, methodNotAllowed.is("Use POST, or GET for a request of the Query protocol."))
 		return
 	}
+	r, done := a.Exchange.Begin(r)
+	defer done()
+	c := &call{API: a, w: w, r: r}
+	if err := c.identify(); err != nil {
+		if other != nil {
+			other.ServeHTTP(w, r) // no body is read to find out what a stranger wants
+			return
+		}
+		a.refuse(w, r, newProtocol(r, nil), err)
+		return
+	}
 	body, err := a.Exchange.Read(w, r, exchange.Usual)
 	if err != nil {
 		a.refuse(w, r, newProtocol(r, nil), unread(err))
@@ -55,7 +70,6 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, other http.Handler) 
 		other.ServeHTTP(w, r)
 		return
 	}
-	c := &call{API: a, w: w, r: r}
 	answer, err := c.run(p, body)
 	if err != nil {
 		a.refuse(w, r, p, err)
@@ -67,14 +81,14 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, other http.Handler) 
 		_ = write()
 		return
 	}
-	if err := a.Exchange.HandOver(w, r, []*engine.Received{c.received}, write); err != nil {
+	if err := a.Exchange.HandOver(w, r, []*engine.Received{c.received}, int64(roomFor(c.received)), write); err != nil {
 		a.refuse(w, r, p, err)
 	}
 }
 
 // unread is why the body of a request was not taken in.
 func unread(err error) error {
-	if e := engine.ErrorOf(err); e.Code == engine.CodeTooLarge {
+	if e := engine.ErrorOf(err); e.Code == engine.CodeTooLarge { // or it never fits into memory
 		return requestEntityTooLong.is(e.Detail)
 	}
 	return err
@@ -105,6 +119,9 @@ func (c *call) run(p protocol, body *exchange.Body) (any, error) {
 		return nil, accessDenied.is("Any web page can make a browser send this GET, and this server has no keys, so it changes nothing. " +
 			"Send a POST, or sign the request in its Authorization header.")
 	}
+	if err := body.Decoding(p.decoded()); err != nil {
+		return nil, err
+	}
 	in := op.input()
 	if err := p.decode(in); err != nil {
 		return nil, err
@@ -133,12 +150,29 @@ func (c *call) write(p protocol, answer *any) error {
 	return send(c.w, out, p, http.StatusOK)
 }
 
-// roomFor is about how many bytes the answer with the messages has.
+// roomFor is about how many bytes the answer with the messages has, in either protocol.
 func roomFor(got *engine.Received) int {
-	const besides = 1 << 10 // the handle, ids and sums of a message, and its attributes if it has few
+	const besides = 1 << 10 // the handle, ids and sums of a message, and an attribute's syntax
 	n := 0
 	for i := range got.Messages {
-		n += len(got.Messages[i].Body) + besides
+		m := &got.Messages[i]
+		n += besides + escapedLen(m.Body)
+		for j := range m.Attributes {
+			n += besides/4 + len(m.Attributes[j].Name) + escapedLen(m.Attributes[j].Value)
+		}
+	}
+	return n
+}
+
+// escapedLen is at least the length of a text in JSON and in XML.
+func escapedLen(s []byte) int {
+	const small = 1 << 10
+	if len(s) <= small { // then it is not worth a look
+		return 2 * len(s)
+	}
+	n := jsonwire.StringLen(s)
+	for _, c := range []string{"&", "<", ">", `"`, "\r"} {
+		n += len("&quot;") * bytes.Count(s, []byte(c))
 	}
 	return n
 }

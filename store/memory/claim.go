@@ -2,14 +2,34 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"slices"
 
+	"github.com/dabba-mq/dabba/memlimit"
 	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/internal/model"
 )
 
 // Claim implements [store.Queues].
-func (s *Store) Claim(_ context.Context, p store.ClaimParams) (store.ClaimResult, error) {
+func (s *Store) Claim(ctx context.Context, p store.ClaimParams) (store.ClaimResult, error) {
+	res, err := s.claim(ctx, p)
+	if err == nil || len(res.Messages) == 0 {
+		return res, err
+	}
+	// There is no memory for them: nobody gets them.
+	back := store.SettleParams{Queue: p.Queue, Revision: p.Revision}
+	for _, d := range res.Messages {
+		back.Items = append(back.Items, store.SettleItem{Seq: d.Seq, Token: res.Token, Target: store.Ready, Uncount: true})
+	}
+	if !res.Repeated {
+		_, undone := s.Settle(ctx, back)
+		err = errors.Join(err, undone)
+	}
+	return store.ClaimResult{}, err
+}
+
+// claim returns what it claimed also when there is no memory for it, without payloads.
+func (s *Store) claim(ctx context.Context, p store.ClaimParams) (store.ClaimResult, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q, err := s.current(p.Queue, p.Revision)
@@ -22,11 +42,18 @@ func (s *Store) Claim(_ context.Context, p store.ClaimParams) (store.ClaimResult
 		Token: ev.Token, Deadline: model.Time(ev.Deadline), Died: len(ev.Died) + len(ev.Lapsed), Expired: len(ev.Expired),
 		Ready: q.Claimable(), Repeated: ev.Repeated,
 	}
+	var bytes int64
 	for _, l := range leases {
 		d := q.messages[l.Seq].Deliver(l)
-		d.Payload = slices.Clone(d.Payload)
+		bytes += int64(len(d.Payload))
 		res.Messages = append(res.Messages, d)
 	}
 	res.NextDue = q.NextDue(now)
+	if err := memlimit.Charge(ctx, bytes); err != nil {
+		return res, err
+	}
+	for i := range res.Messages {
+		res.Messages[i].Payload = slices.Clone(res.Messages[i].Payload)
+	}
 	return res, nil
 }

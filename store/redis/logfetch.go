@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/dabba-mq/dabba/memlimit"
 	"github.com/dabba-mq/dabba/store"
 )
 
@@ -23,6 +24,12 @@ func (s *Store) Fetch(ctx context.Context, p store.FetchParams) (store.FetchResu
 		if err != nil {
 			return store.FetchResult{}, fmt.Errorf("fetch from log %d: %w", p.Log, err)
 		}
+		// Scripts give little at a time, so it does if that is counted when it is here.
+		if short := memlimit.Charge(ctx, sizeOfRecords(next.Records)); short != nil && len(res.Records) > 0 {
+			return res, nil
+		} else if short != nil {
+			return store.FetchResult{}, fmt.Errorf("fetch from log %d: %w", p.Log, short)
+		}
 		res.Records = append(res.Records, next.Records...)
 		res.Bounds = next.Bounds
 		if !left || len(next.Records) == 0 {
@@ -34,6 +41,13 @@ func (s *Store) Fetch(ctx context.Context, p store.FetchParams) (store.FetchResu
 			p.MaxBytes -= int64(next.Records[i].Size)
 		}
 	}
+}
+
+func sizeOfRecords(list []store.Fetched) (n int64) {
+	for i := range list {
+		n += int64(len(list[i].Payload))
+	}
+	return n
 }
 
 // fetch reads as much as one script does, and says whether more would fit.
@@ -48,7 +62,7 @@ func (s *Store) fetch(ctx context.Context, p store.FetchParams) (store.FetchResu
 	for o := p.Offset; r.more(); o++ {
 		size, at, body := r.int(), r.int(), r.text()
 		res.Records = append(res.Records, store.Fetched{
-			Offset: o, Size: uint32(size), Time: time.UnixMilli(at).UTC(), Payload: []byte(body),
+			Offset: o, Size: uint32(size), Time: time.UnixMilli(at).UTC(), Payload: bytesOf(body),
 		})
 	}
 	if err := r.done(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/dabba-mq/dabba/memlimit"
 	"github.com/dabba-mq/dabba/store"
 )
 
@@ -13,6 +14,20 @@ var queueClaim = newScript("queue_claim")
 // claim leases messages of a part, together with other claims that wait. Once it was sent its answer is awaited: whoever
 // called may give back what came too late.
 func (s part) claim(ctx context.Context, p store.ClaimParams) (store.ClaimResult, error) {
+	// How much there will be is known only when it is here.
+	share, expected := memlimit.From(ctx), min(p.MaxBytes, int64(p.Max)*p.Expect)
+	if err := share.Grow(expected); err != nil {
+		return store.ClaimResult{}, err
+	}
+	res, err := s.claimNow(ctx, p)
+	for i := range res.Messages {
+		share.Force(int64(len(res.Messages[i].Payload)))
+	}
+	share.Shrink(expected)
+	return res, err
+}
+
+func (s part) claimNow(ctx context.Context, p store.ClaimParams) (store.ClaimResult, error) {
 	var c claimed
 	b := burden{items: p.Max}
 	if claimsTogether(p) && b.small() {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/dabba-mq/dabba/store"
 )
@@ -15,7 +16,7 @@ const shownValues = 5
 
 // delivery reads what a script shows of a message.
 func (r *reply) delivery() store.Delivery {
-	d := store.Delivery{Seq: store.Seq(r.int()), Entered: uint32(r.int()), AvailableAt: tickTime(r.int()), Payload: []byte(r.text())}
+	d := store.Delivery{Seq: store.Seq(r.int()), Entered: uint32(r.int()), AvailableAt: tickTime(r.int()), Payload: bytesOf(r.text())}
 	d.Receives = d.Entered
 	stored := r.text()
 	f := unpackList(stored, 7)
@@ -42,6 +43,10 @@ func (r *reply) delivery() store.Delivery {
 	d.Receives += o.Receives
 	return d
 }
+
+// bytesOf is a text of a reply as bytes that belong to whoever gets them: nobody else has the text. To copy it would take as
+// much memory again.
+func bytesOf(text string) []byte { return unsafe.Slice(unsafe.StringData(text), len(text)) }
 
 // encodeFrom says where a message was first sent, encodeOrigin the rest of its past:
 //

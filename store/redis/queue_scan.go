@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 
+	"github.com/dabba-mq/dabba/memlimit"
 	"github.com/dabba-mq/dabba/store"
 )
 
@@ -17,7 +18,11 @@ func (s part) scan(ctx context.Context, p store.ScanParams) (store.ScanResult, e
 	}
 	res := store.ScanResult{Next: store.Seq(r.int())}
 	for r.more() {
-		res.Views = append(res.Views, r.list().view())
+		v := r.list().view()
+		if err := memlimit.Charge(ctx, int64(len(v.Payload))); err != nil {
+			return store.ScanResult{}, err
+		}
+		res.Views = append(res.Views, v)
 	}
 	return res, r.done()
 }

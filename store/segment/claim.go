@@ -33,7 +33,7 @@ func (s *Store) Claim(ctx context.Context, p store.ClaimParams) (store.ClaimResu
 		return res, nil
 	}
 	res.Messages = make([]store.Delivery, 0, len(c.Seqs))
-	damaged, err := s.read(q, c.Seqs, func(i int, m model.Stored) {
+	damaged, err := s.read(ctx, q, c.Seqs, func(i int, m model.Stored) {
 		res.Messages = append(res.Messages, m.Deliver(c.leases[i]))
 	})
 	for _, d := range damaged {

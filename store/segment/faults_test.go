@@ -114,7 +114,7 @@ func TestReadingAMessageThatLeftEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	damaged, err := s.read(q, []store.Seq{1}, func(int, model.Stored) { t.Error("a message that left was read") })
+	damaged, err := s.read(t.Context(), q, []store.Seq{1}, func(int, model.Stored) { t.Error("a message that left was read") })
 	if err != nil || len(damaged) > 0 {
 		t.Errorf("read of a message that left: %v, damaged %v, want neither", err, damaged)
 	}

@@ -13,6 +13,9 @@ import (
 
 // Append implements [store.Log].
 func (s *Store) Append(ctx context.Context, p store.AppendParams) (store.AppendResult, error) {
+	if err := chargeRecord(ctx, model.AppendedLen(p.Parts, p.Once)); err != nil {
+		return store.AppendResult{}, fmt.Errorf("append to log %d: %w", p.Log, err)
+	}
 	rec := model.EncodeAppended(room(model.AppendedLen(p.Parts, p.Once)), p.Parts, p.Once)
 	full := s.admit(ctx, len(rec))
 	if full != nil && !errors.Is(full, store.ErrFull) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dabba-mq/dabba/memlimit"
 	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/internal/journal"
 	"github.com/dabba-mq/dabba/store/internal/model"
@@ -14,7 +15,7 @@ import (
 )
 
 // Fetch implements [store.Log].
-func (s *Store) Fetch(_ context.Context, p store.FetchParams) (store.FetchResult, error) {
+func (s *Store) Fetch(ctx context.Context, p store.FetchParams) (store.FetchResult, error) {
 	l, err := s.findLog(p.Log)
 	if err != nil {
 		return store.FetchResult{}, err
@@ -26,7 +27,7 @@ func (s *Store) Fetch(_ context.Context, p store.FetchParams) (store.FetchResult
 	if err != nil {
 		return store.FetchResult{}, fmt.Errorf("fetch from log %d: %w", p.Log, err)
 	}
-	f := fetching{FetchResult: store.FetchResult{Bounds: bounds}, most: p.Max, left: p.MaxBytes}
+	f := fetching{FetchResult: store.FetchResult{Bounds: bounds}, most: p.Max, left: p.MaxBytes, share: memlimit.From(ctx)}
 	w := logWalk{store: s, log: l, partition: p.Partition, next: p.Offset, end: bounds.Next, take: f.take}
 	if err := w.run(); err != nil && (len(f.Records) == 0 || !endsEarly(err)) {
 		return store.FetchResult{}, fmt.Errorf("fetch from log %d: %w", p.Log, err)
@@ -34,9 +35,10 @@ func (s *Store) Fetch(_ context.Context, p store.FetchParams) (store.FetchResult
 	return f.FetchResult, nil
 }
 
-// endsEarly says that what was read before an error is good: the next record is damaged, or has left meanwhile.
+// endsEarly says that what was read before an error is good: the next record is damaged, has left meanwhile, or finds no memory.
 func endsEarly(err error) bool {
-	return errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrTrimmed) || errors.Is(err, store.ErrGone)
+	_, short := errors.AsType[*memlimit.Error](err)
+	return short || errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrTrimmed) || errors.Is(err, store.ErrGone)
 }
 
 // Seek implements [store.Log].
@@ -116,8 +118,9 @@ func (s *Store) boundsNow(l *log, partition uint32) (store.Bounds, journal.LSN, 
 // fetching collects records within the bounds of one Fetch.
 type fetching struct {
 	store.FetchResult
-	most int
-	left int64
+	most  int
+	left  int64
+	share *memlimit.Share
 }
 
 // take takes in what it may of the records o to end of a run. It reads only that of a long record.
@@ -134,6 +137,9 @@ func (f *fetching) take(rec journal.Skimmed, b *model.LogBatch, run model.LogRun
 	}
 	start, _ := b.Span(run, first)
 	_, stop := b.Span(run, o-1)
+	if err := f.share.Grow(int64(stop - start)); err != nil {
+		return first, false, err
+	}
 	contents, err := contentsOf(rec, b.HeadLen+start, b.HeadLen+stop)
 	if err != nil {
 		return first, false, err

@@ -21,7 +21,7 @@ func (s *Store) Move(ctx context.Context, p store.MoveParams) (store.MoveResult,
 	if err := s.await(lsn, err); err != nil {
 		return store.MoveResult{}, err
 	}
-	list, err := s.pack(source, bodies, p)
+	list, err := s.pack(ctx, source, bodies, p)
 	if err != nil {
 		return store.MoveResult{}, err
 	}
@@ -65,13 +65,13 @@ func (s *Store) bodies(q *queue, p store.MoveParams) ([]model.Body, store.Seq, j
 }
 
 // pack reads what the messages say. A damaged one is left where it is.
-func (s *Store) pack(source *queue, bodies []model.Body, p store.MoveParams) ([]model.Moved, error) {
+func (s *Store) pack(ctx context.Context, source *queue, bodies []model.Body, p store.MoveParams) ([]model.Moved, error) {
 	seqs := make([]store.Seq, len(bodies))
 	for i, b := range bodies {
 		seqs[i] = b.Seq
 	}
 	var list []model.Moved
-	damaged, err := s.read(source, seqs, func(i int, m model.Stored) {
+	damaged, err := s.read(ctx, source, seqs, func(i int, m model.Stored) {
 		list = append(list, model.NewMoved(bodies[i], m, &p))
 	})
 	for _, d := range damaged {

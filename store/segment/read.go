@@ -1,10 +1,12 @@
 package segment
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/dabba-mq/dabba/memlimit"
 	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/internal/journal"
 	"github.com/dabba-mq/dabba/store/internal/model"
@@ -21,10 +23,11 @@ type damage struct {
 }
 
 // read calls fn for each of the messages, in order, with its place in seqs; the payload is fn's to keep. Messages that
-// left the queue meanwhile are passed over, and those whose bytes are damaged are returned.
-func (s *Store) read(q *queue, seqs []store.Seq, fn func(i int, m model.Stored)) ([]damage, error) {
+// left the queue meanwhile are passed over, and those whose bytes are damaged are returned. The payloads are charged to the
+// context's share of the memory; without room for one the error is a [*memlimit.Error].
+func (s *Store) read(ctx context.Context, q *queue, seqs []store.Seq, fn func(i int, m model.Stored)) ([]damage, error) {
 	var damaged []damage
-	r := reading{store: s, queue: q, seqs: seqs, fn: fn}
+	r := reading{store: s, queue: q, seqs: seqs, fn: fn, share: memlimit.From(ctx)}
 	for r.next < len(seqs) {
 		before := r.next
 		from, _, _ := q.where.find(seqs[before])
@@ -54,6 +57,7 @@ type reading struct {
 	seqs  []store.Seq
 	next  int // in seqs
 	fn    func(i int, m model.Stored)
+	share *memlimit.Share
 }
 
 // walk seeks the next message and goes on as long as the ones after it are near.
@@ -67,7 +71,7 @@ func (r *reading) walk() error {
 		if rec.Object != uint64(r.queue.id) {
 			return true, nil
 		}
-		c, err := carried(rec)
+		c, err := carried(rec, r.share)
 		if err != nil || c == nil {
 			return err == nil, err
 		}
@@ -117,17 +121,17 @@ type carrier struct {
 
 func (c *carrier) has(seq store.Seq) bool { return seq >= c.first && seq <= c.last }
 
-// carried looks at a record; nil if it carries no messages.
-func carried(rec journal.Skimmed) (c *carrier, err error) {
+// carried looks at a record; nil if it carries no messages. What it reads of them is charged to the share.
+func carried(rec journal.Skimmed, share *memlimit.Share) (c *carrier, err error) {
 	switch {
 	case rec.Type == typeKept:
-		c, err = carriedKept(rec)
+		c, err = carriedKept(rec, share)
 	case rec.Type != typeSent && rec.Type != typeMoved:
 		return nil, nil
 	case rec.Whole:
-		c, err = carriedWhole(rec)
+		c, err = carriedWhole(rec, share)
 	default:
-		c, err = carriedLong(rec)
+		c, err = carriedLong(rec, share)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("record at %v: %w", rec.Position, err)
@@ -136,11 +140,14 @@ func carried(rec journal.Skimmed) (c *carrier, err error) {
 }
 
 // carriedWhole copies only what is wanted: the walk uses its buffer again.
-func carriedWhole(rec journal.Skimmed) (*carrier, error) {
+func carriedWhole(rec journal.Skimmed, share *memlimit.Share) (*carrier, error) {
 	b, err := decodeBatch(rec.Record)
 	return &carrier{b.First, b.First + store.Seq(b.Len()) - 1, func(run []store.Seq, fn func(model.Stored)) error {
 		start, _ := b.Span(run[0])
 		_, end := b.Span(run[len(run)-1])
+		if err := share.Grow(int64(end - start)); err != nil {
+			return err
+		}
 		contents := slices.Clone(rec.Payload[b.HeadLen+start : b.HeadLen+end])
 		return handOut(b, run, start, contents, fn)
 	}}, err
@@ -160,9 +167,12 @@ func handOut(b model.Batch, run []store.Seq, start int, contents []byte, fn func
 }
 
 // carriedLong reads of a long record only its head and what is wanted, a run of messages at a time.
-func carriedLong(rec journal.Skimmed) (*carrier, error) {
+func carriedLong(rec journal.Skimmed, share *memlimit.Share) (*carrier, error) {
 	head := rec.Payload
 	if n := model.HeadLen(head); n > len(head) && n <= record.MaxPayload {
+		if err := share.Grow(int64(n)); err != nil {
+			return nil, err
+		}
 		head = make([]byte, n)
 		if err := rec.ReadPart(head, 0); err != nil {
 			return nil, err
@@ -175,6 +185,9 @@ func carriedLong(rec journal.Skimmed) (*carrier, error) {
 	return &carrier{b.First, b.First + store.Seq(b.Len()) - 1, func(run []store.Seq, fn func(model.Stored)) error {
 		start, _ := b.Span(run[0])
 		_, end := b.Span(run[len(run)-1])
+		if err := share.Grow(int64(end - start)); err != nil {
+			return err
+		}
 		contents := make([]byte, end-start)
 		if err := rec.ReadPart(contents, b.HeadLen+start); err != nil {
 			return err
@@ -187,15 +200,18 @@ func carriedLong(rec journal.Skimmed) (*carrier, error) {
 }
 
 // carriedKept reads a kept message, which is always wanted whole.
-func carriedKept(rec journal.Skimmed) (*carrier, error) {
-	payload := rec.Payload
+func carriedKept(rec journal.Skimmed, share *memlimit.Share) (*carrier, error) {
+	payload := slices.Clone(rec.Payload)
 	if !rec.Whole {
+		if err := share.Grow(int64(rec.Length)); err != nil {
+			return nil, err
+		}
 		r, err := rec.ReadWhole()
 		if err != nil {
 			return nil, err
 		}
 		payload = r.Payload
 	}
-	k, err := model.DecodeKept(slices.Clone(payload))
+	k, err := model.DecodeKept(payload)
 	return &carrier{k.Seq, k.Seq, func(_ []store.Seq, fn func(model.Stored)) error { fn(k.Stored); return nil }}, err
 }

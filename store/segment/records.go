@@ -1,8 +1,10 @@
 package segment
 
 import (
+	"context"
 	"fmt"
 
+	"github.com/dabba-mq/dabba/memlimit"
 	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/internal/model"
 	"github.com/dabba-mq/dabba/store/internal/record"
@@ -28,6 +30,15 @@ const payloadVersion = 2
 // room returns a buffer that starts with room for a record's header.
 func room(size int) []byte {
 	return make([]byte, record.HeaderSize, record.HeaderSize+size)
+}
+
+// chargeRecord takes memory for a record whose payload has this size. One that is larger than a batch is in the committer's
+// buffer as a whole, too.
+func chargeRecord(ctx context.Context, size int) error {
+	if size > record.MaxBatch {
+		size *= 2
+	}
+	return memlimit.Charge(ctx, int64(size))
 }
 
 // seal completes a record whose payload follows the room for its header.

@@ -10,7 +10,7 @@ import (
 )
 
 // Scan implements [store.QueueAdmin]. A damaged message is passed over and reported.
-func (s *Store) Scan(_ context.Context, p store.ScanParams) (store.ScanResult, error) {
+func (s *Store) Scan(ctx context.Context, p store.ScanParams) (store.ScanResult, error) {
 	q, err := s.find(p.Queue)
 	if err != nil {
 		return store.ScanResult{}, err
@@ -19,7 +19,7 @@ func (s *Store) Scan(_ context.Context, p store.ScanParams) (store.ScanResult, e
 	if err := s.await(lsn, err); err != nil {
 		return store.ScanResult{}, err
 	}
-	views, err = s.fill(q, views)
+	views, err = s.fill(ctx, q, views)
 	return store.ScanResult{Views: views, Next: next}, err
 }
 
@@ -34,13 +34,13 @@ func (s *Store) scan(q *queue, p store.ScanParams) ([]store.View, store.Seq, jou
 }
 
 // fill reads what the messages say, and leaves out those that left the queue meanwhile or are damaged.
-func (s *Store) fill(q *queue, views []store.View) ([]store.View, error) {
+func (s *Store) fill(ctx context.Context, q *queue, views []store.View) ([]store.View, error) {
 	seqs := make([]store.Seq, len(views))
 	for i := range views {
 		seqs[i] = views[i].Seq
 	}
 	var filled []store.View
-	damaged, err := s.read(q, seqs, func(i int, m model.Stored) {
+	damaged, err := s.read(ctx, q, seqs, func(i int, m model.Stored) {
 		m.Fill(&views[i])
 		filled = append(filled, views[i])
 	})
@@ -53,7 +53,7 @@ func (s *Store) fill(q *queue, views []store.View) ([]store.View, error) {
 }
 
 // Lookup implements [store.QueueAdmin].
-func (s *Store) Lookup(_ context.Context, id, origin store.QueueID, seq store.Seq) (store.View, error) {
+func (s *Store) Lookup(ctx context.Context, id, origin store.QueueID, seq store.Seq) (store.View, error) {
 	q, err := s.find(id)
 	if err != nil {
 		return store.View{}, err
@@ -66,7 +66,7 @@ func (s *Store) Lookup(_ context.Context, id, origin store.QueueID, seq store.Se
 		if found.View.State == 0 {
 			return found.View, nil
 		}
-		views, err := s.fill(q, []store.View{found.View})
+		views, err := s.fill(ctx, q, []store.View{found.View})
 		if err != nil {
 			return store.View{}, err
 		}

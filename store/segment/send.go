@@ -18,6 +18,9 @@ func (s *Store) Send(ctx context.Context, p store.SendParams) (store.SendResult,
 	for i := range p.Entries {
 		payloads[i] = p.Entries[i].Payload
 	}
+	if err := chargeRecord(ctx, model.SentLen(out, payloads)); err != nil {
+		return store.SendResult{}, fmt.Errorf("send to queue %d: %w", p.Queue, err)
+	}
 	rec := model.EncodeSent(room(model.SentLen(out, payloads)), out, payloads)
 	full := s.admit(ctx, len(rec))
 	if full != nil && !errors.Is(full, store.ErrFull) {

@@ -27,13 +27,7 @@ func (s Signature) Verify(r *http.Request, secret string, body []byte, now time.
 	if secret == "" {
 		return ErrUnknownKey // everybody can sign with an empty secret
 	}
-	if err := s.checkScope(); err != nil {
-		return err
-	}
-	if err := s.checkTime(now); err != nil {
-		return err
-	}
-	if err := s.checkSignedHeaders(r); err != nil {
+	if err := s.Check(r, now); err != nil {
 		return err
 	}
 	rest, err := s.canonicalRest(r, body)
@@ -47,6 +41,18 @@ func (s Signature) Verify(r *http.Request, secret string, body []byte, now time.
 		}
 	}
 	return errWrong
+}
+
+// Check is what of [Signature.Verify] needs neither the secret nor the body: a request that does not pass it will not be
+// verified, whatever its body is.
+func (s Signature) Check(r *http.Request, now time.Time) error {
+	if err := s.checkScope(); err != nil {
+		return err
+	}
+	if err := s.checkTime(now); err != nil {
+		return err
+	}
+	return s.checkSignedHeaders(r)
 }
 
 func (s Signature) checkScope() error {

@@ -94,7 +94,7 @@ func (f *dataFile) walk(offset uint32, longest int, goOn bool, fn func(s Skimmed
 			continue
 		}
 		pos := Position{File: f.number(), Offset: uint32(at)}
-		more, err := fn(Skimmed{Record: r, Position: pos, Whole: size == r.Size(), file: f})
+		more, err := fn(Skimmed{Record: r, Position: pos, Whole: size == r.Size(), Length: size, file: f})
 		if err != nil {
 			return errors.Join(err, damage)
 		}

@@ -12,6 +12,8 @@ type Skimmed struct {
 	// Whole says that the record was read and checked whole. Otherwise it has a payload of about 16 KiB or more, of which
 	// only the beginning was read, and nothing checked: the caller has its own means to check what it uses.
 	Whole bool
+	// Length is what the record takes, with its header.
+	Length int
 
 	file *dataFile
 }
