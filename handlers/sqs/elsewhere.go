@@ -39,7 +39,7 @@ func (a *API) Misled(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f := unknownPath.is("This path is of the native API; send requests of SQS to / or to the URL of a queue.")
 		// Nobody has said who they are yet, so a large body is not read to find out what it is.
-		if Speaks(r) || !mayHaveAction(r) || r.ContentLength < 0 || r.ContentLength > smallBody {
+		if Speaks(r) || !mayHaveAction(r) || !isSmall(r) {
 			a.otherwise(w, r, f, next)
 			return
 		}

@@ -51,12 +51,9 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, other http.Handler) 
 	r, done := a.Exchange.Begin(r)
 	defer done()
 	c := &call{API: a, w: w, r: r}
-	if err := c.identify(); err != nil {
-		if other != nil {
-			other.ServeHTTP(w, r) // no body is read to find out what a stranger wants
-			return
-		}
-		a.refuse(w, r, newProtocol(r, nil), err)
+	stranger := c.identify()
+	if stranger != nil && (other == nil || !isSmall(r)) {
+		a.refuse(w, r, newProtocol(r, nil), stranger)
 		return
 	}
 	body, err := a.Exchange.Read(w, r, exchange.Usual)
@@ -68,6 +65,11 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, other http.Handler) 
 	if other != nil && p.operation() == "" {
 		body.Release()
 		other.ServeHTTP(w, r)
+		return
+	}
+	if stranger != nil {
+		body.Release()
+		a.refuse(w, r, p, stranger)
 		return
 	}
 	answer, err := c.run(p, body)
@@ -96,6 +98,9 @@ func unread(err error) error {
 
 // smallBody is the size up to which it does not matter how long what a request asks for is in memory.
 const smallBody = 64 << 10
+
+// isSmall says that the body of a request is so small that it may be read although nobody has said yet who sends it.
+func isSmall(r *http.Request) bool { return r.ContentLength >= 0 && r.ContentLength <= smallBody }
 
 // run does what the request asks for. The body is released before it may take long, unless the operation borrows it, or it
 // is large: what was decoded is about as large, and counts by that for as long as a receive waits.
