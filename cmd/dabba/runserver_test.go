@@ -6,6 +6,9 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +66,33 @@ func TestMisspelledVariablesAreReported(t *testing.T) {
 	}
 	if got := said.String(); strings.Count(got, "misspelled") != 1 || !strings.Contains(got, "name=DABBA_ADR") || strings.Contains(got, "secret") {
 		t.Errorf("serve said:\n%s\nwant one warning, about DABBA_ADR", got)
+	}
+}
+
+func TestListsInTheEnvironmentCountMoreThanTheFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "dabba.json")
+	if err := os.WriteFile(file, []byte(`{"allow-host": ["c"], "allow-origin": ["https://c"]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	p := program{
+		out: new(bytes.Buffer), errOut: &said, in: strings.NewReader(""),
+		env: []string{"DABBA_ALLOW_HOST=a.lan,b.lan:8080"},
+	}
+	if code := run(p, []string{"serve", "--addr", "127.0.0.1:0", "--store", "memory", "--until-input-ends", "--config", file}); code != exitFine {
+		t.Fatalf("run = %d: %s", code, &said)
+	}
+	if got := said.String(); !strings.Contains(got, " allow-host=a.lan,b.lan:8080 allow-origin=https://c ") {
+		t.Errorf("serve said:\n%s\nwant the hosts of the environment and the origin of the file", got)
+	}
+}
+
+func TestNamesOfAddresses(t *testing.T) {
+	t.Parallel()
+	got := namesOf("Queues.lan:8080", "127.0.0.1:80", ":8080", "", "[::1]:9090", "localhost:0")
+	if want := []string{"queues.lan", "localhost"}; !slices.Equal(got, want) {
+		t.Errorf("namesOf = %q, want %q", got, want)
 	}
 }
 

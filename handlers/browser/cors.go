@@ -12,9 +12,9 @@ const preflightAge = 7200
 // exposed are the headers of answers that a script of an allowed page may read. Browsers take the last one for all others;
 // the names are for those that do not.
 var exposed = []string{
-	"ETag", "Location", "Retry-After", "WWW-Authenticate", "X-Request-Id",
+	"Allow", "Date", "ETag", "Location", "Retry-After", "WWW-Authenticate", "X-Request-Id",
 	"X-Amzn-Requestid", "X-Amzn-Query-Error",
-	"Dabba-Id", "Dabba-Receipt", "Dabba-Receives", "*",
+	"Dabba-Id", "Dabba-Receipt", "Dabba-Receives", "Dabba-Omitted-Attributes", "*",
 }
 
 // share answers the preflights of allowed origins, and has every answer to them say that their scripts may read it. The

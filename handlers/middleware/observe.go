@@ -24,7 +24,8 @@ type Observer struct {
 	Failed func(http.ResponseWriter, *http.Request) bool
 }
 
-// Wrap gives every request an id, which the answer carries, logs it and answers 500 when next panics. The error of a
+// Wrap gives every request an id, which the answer carries, logs it and answers 500 when next panics. Connections on which it
+// is not beyond doubt where a request ends are closed after the answer. The error of a
 // panicking handler is "unknown": what it had done by then cannot be told.
 func (o *Observer) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -32,6 +33,9 @@ func (o *Observer) Wrap(next http.Handler) http.Handler {
 		res.id[0] = o.requestID(r)
 		w.Header()[RequestIDHeader] = res.id[:]
 
+		if isAmbiguous(r) {
+			w.Header()["Connection"] = closing
+		}
 		if len(r.Header["Expect"]) > 0 {
 			// "100 Continue" is written before the answer is, and the deadline of the last answer has passed.
 			res.hurry(0)
