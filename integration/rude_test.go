@@ -199,7 +199,7 @@ func exchange(base string, request []byte) (int, error) {
 func TestLengthsThatLie(t *testing.T) {
 	t.Parallel()
 	r := beRude(t)
-	const send = "POST /v1/queues/other/messages HTTP/1.1\r\nHost: localhost\r\n"
+	const send = "POST /v1/queues/other/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 	tests := map[string]struct {
 		request string
 		want    []int // the statuses of all answers on the connection
@@ -253,7 +253,7 @@ func TestPipelining(t *testing.T) {
 	var requests bytes.Buffer
 	for i := range n {
 		body := fmt.Sprintf(`{"body":"%d"}`, i)
-		fmt.Fprintf(&requests, "POST /v1/queues/other/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		fmt.Fprintf(&requests, "POST /v1/queues/other/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 		fmt.Fprint(&requests, "POST /v1/queues/other/receive HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
 	}
 	go func() { _, _ = conn.Write(requests.Bytes()) }()

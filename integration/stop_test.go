@@ -48,7 +48,7 @@ func TestStopInGoodOrder(t *testing.T) {
 	// A send whose body comes in two halves.
 	const body = `{"body":"half way"}`
 	conn := srv.dial(t)
-	say(t, conn, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", len(body))
+	say(t, conn, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", len(body))
 	r := bufio.NewReader(conn)
 	if line, err := r.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
 		t.Fatalf("before the body the server says %q, %v", line, err)

@@ -126,7 +126,8 @@ func (s *Server) For(tb testing.TB) *Server {
 	return &sub
 }
 
-// Get makes one request, like Put, Patch, Post and Delete with a body of JSON; headers are name and value in turn.
+// Get makes one request, like Put, Patch, Post and Delete, whose bodies are JSON unless the headers name another Content-Type;
+// headers are name and value in turn. An empty Content-Type is none.
 func (s *Server) Get(path string, headers ...string) *Answer {
 	s.t.Helper()
 	return s.Do(http.MethodGet, path, "", headers...)
@@ -165,6 +166,12 @@ func (s *Server) Do(method, path, body string, headers ...string) *Answer {
 	}
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Add(headers[i], headers[i+1])
+	}
+	switch given := r.Header["Content-Type"]; {
+	case len(given) == 0 && body != "":
+		r.Header.Set("Content-Type", "application/json")
+	case len(given) == 1 && given[0] == "":
+		r.Header.Del("Content-Type")
 	}
 	res, err := s.client.Do(r)
 	if err != nil {

@@ -29,7 +29,7 @@ func dial(t *testing.T, srv *handlerstest.Server) *net.TCPConn {
 // ask writes one request and does not read the answer.
 func ask(t *testing.T, conn net.Conn, method, path, body string) {
 	t.Helper()
-	_, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", method, path, len(body), body)
+	_, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", method, path, len(body), body)
 	if err != nil {
 		t.Fatalf("write the request: %v", err)
 	}

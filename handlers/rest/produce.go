@@ -14,7 +14,7 @@ import (
 // Produce appends records to a topic. An answer means that they are durable.
 //
 // @Summary Append records to a topic
-// @Description With Content-Type application/json (or none) the body lists up to 1000 records, which are appended all or not at all. A record goes to the partition it names; else its key chooses (the 64-bit FNV-1a hash of its bytes modulo the number of partitions); records with neither go to one partition together. With any other Content-Type the body itself is the value of one record, with headers in Dabba-Attr-<name> headers, whose names become lower case; value and type are given back as they are on read. An answer means that the records are durable.
+// @Description With Content-Type application/json the body lists up to 1000 records, which are appended all or not at all. A record goes to the partition it names; else its key chooses (the 64-bit FNV-1a hash of its bytes modulo the number of partitions); records with neither go to one partition together. The same holds for a body labelled as a form (which curl -d does) that is a JSON object with records and nothing but fields of this call. Any other body is itself the value of one record, with headers in Dabba-Attr-<name> headers, whose names become lower case; value and type are given back as they are on read (no type for a form, or if there was none). An answer means that the records are durable.
 // @ID produce
 // @Tags topics
 // @Accept json,octet-stream
@@ -48,7 +48,7 @@ func (a *API) Produce(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer body.Release()
-	if isJSON(r) {
+	if describedProduce.describes(r, body.Bytes) {
 		err = readRecords(r, body, &req)
 	} else {
 		err = rawRecord(r, body.Bytes, &req)
@@ -130,7 +130,7 @@ func rawRecord(r *http.Request, body []byte, into *engine.ProduceRequest) error 
 	if err != nil {
 		return err
 	}
-	record := engine.Record{Value: body, ContentType: r.Header.Get("Content-Type")}
+	record := engine.Record{Value: body, ContentType: carriedType(r)}
 	if body == nil {
 		record.Value = []byte{}
 	}

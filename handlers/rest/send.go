@@ -2,10 +2,8 @@ package rest
 
 import (
 	"context"
-	"mime"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 	"unsafe"
 
@@ -17,7 +15,7 @@ import (
 // Send appends one message or many to a queue. An answer means that they are durable.
 //
 // @Summary Send one message or many
-// @Description With Content-Type application/json (or none) the body describes one message, or up to 1000 in "messages"; the answer then has a result for each, in order: a message that is missing or too large, or whose delay, deliver_at or base64 means nothing, is refused alone and the others are sent, while broken JSON, unknown fields and values of another JSON type refuse the whole request. With any other Content-Type the body itself is the message, with attributes in Dabba-Attr-<name> headers, whose names become lower case; body and type are given back as they are on receive. An answer means that the messages are durable; a message that is a duplicate by its dedup_id is not sent again and has the id of the first one. A full queue refuses messages (queue_full: 429 for one message, an error in the results of many), waits for room or drops messages, as its limits say.
+// @Description With Content-Type application/json the body describes one message, or up to 1000 in "messages"; the answer then has a result for each, in order: a message that is missing or too large, or whose delay, deliver_at or base64 means nothing, is refused alone and the others are sent, while broken JSON, unknown fields and values of another JSON type refuse the whole request. The same holds for a body labelled as a form (which curl -d does) that is a JSON object with body, body_base64 or messages and nothing but fields of this call. Any other body is itself the message, with attributes in Dabba-Attr-<name> headers, whose names become lower case; body and type are given back as they are on receive (no type for a form, or if there was none). An answer means that the messages are durable; a message that is a duplicate by its dedup_id is not sent again and has the id of the first one. A full queue refuses messages (queue_full: 429 for one message, an error in the results of many), waits for room or drops messages, as its limits say.
 // @ID send
 // @Tags messages
 // @Accept json,octet-stream
@@ -61,7 +59,7 @@ func (a *API) Send(w http.ResponseWriter, r *http.Request) error {
 
 	var messages []engine.Message
 	many := false
-	if isJSON(r) {
+	if describedSend.describes(r, body.Bytes) {
 		messages, many, err = readMessages(r, body)
 	} else {
 		messages, err = rawMessage(r, body.Bytes)
@@ -98,21 +96,6 @@ func (a *API) sendLimit(ref engine.Ref) exchange.Limit {
 		const around = 1 << 20
 		return max(exchange.MaxBody, q.Config.MaxMessageBytes/3*4+around), nil
 	}
-}
-
-// isJSON says whether the body describes messages. One without a type does; any type but JSON is the message itself,
-// also those that are JSON of a certain kind, such as application/cloudevents+json.
-func isJSON(r *http.Request) bool {
-	given := r.Header["Content-Type"]
-	if len(given) == 0 || given[0] == "" || given[0] == "application/json" {
-		return true
-	}
-	media, _, err := mime.ParseMediaType(given[0])
-	if err != nil {
-		media, _, _ = strings.Cut(given[0], ";")
-		media = strings.ToLower(strings.TrimSpace(media))
-	}
-	return media == "application/json"
 }
 
 // readMessages reads what the body describes. The messages share memory with it.

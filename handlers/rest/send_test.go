@@ -388,15 +388,18 @@ func TestASendThatBlocksWaitsForRoom(t *testing.T) {
 
 func TestTheTypeDecidesWhatABodyIs(t *testing.T) {
 	t.Parallel()
+	const raw = `"body":"{\"body\":\"x\"}","content_type":`
 	for _, tc := range []struct{ contentType, body string }{
-		{"application/json", `"body":"x"`},
-		{"application/json; charset=utf-8", `"body":"x"`},
-		{"Application/JSON", `"body":"x"`},
-		{"", `"body":"x"`},
-		{"text/plain", `"body":"{\"body\":\"x\"}"`},
-		{"application/x-www-form-urlencoded", `"body":"{\"body\":\"x\"}"`},
-		{"application/cloudevents+json", `"body":"{\"body\":\"x\"}"`},
-		{"garbage", `"body":"{\"body\":\"x\"}"`},
+		{"application/json", `"body":"x","attributes"`},
+		{"application/json; charset=utf-8", `"body":"x","attributes"`},
+		{"Application/JSON", `"body":"x","attributes"`},
+		{"application/x-www-form-urlencoded", `"body":"x","attributes"`},
+		{"Application/X-WWW-Form-Urlencoded; charset=UTF-8", `"body":"x","attributes"`},
+		{"", `"body":"{\"body\":\"x\"}","attributes"`},
+		{"text/plain", raw + `"text/plain"`},
+		{"application/cloudevents+json", raw + `"application/cloudevents+json"`},
+		{"garbage", raw + `"garbage"`},
+		{"multipart/form-data", raw + `"multipart/form-data"`},
 	} {
 		t.Run(tc.contentType, func(t *testing.T) {
 			t.Parallel()
@@ -405,6 +408,79 @@ func TestTheTypeDecidesWhatABodyIs(t *testing.T) {
 			srv.Post("/v1/queues/q/receive", "").Want(http.StatusOK).Has(tc.body)
 		})
 	}
+}
+
+// TestAFormMayBeJSON: curl -d labels all that it sends as a form. An object that can only be meant as a send is read as one, and
+// what is wrong with it is explained; anything else is a text without a type.
+func TestAFormMayBeJSON(t *testing.T) {
+	t.Parallel()
+	const form = "application/x-www-form-urlencoded"
+	for name, tc := range map[string]struct {
+		sent string
+		want []string // the bodies that are received
+	}{
+		"one message":             {` {"body": "a", "attributes": {"n": "1"}, "delay": "0s"} `, []string{"a"}},
+		"bytes":                   {`{"body_base64":"aGk="}`, []string{"hi"}},
+		"many":                    {`{"messages":[{"body":"a"},{"body":"b"}]}`, []string{"a", "b"}},
+		"escaped name":            {`{"bod\u0079":"a"}`, []string{"a"}},
+		"a pair":                  {`a=1&b=2`, nil},
+		"a text":                  {`two dosas`, nil},
+		"nothing":                 {``, nil},
+		"an empty object":         {`{}`, nil},
+		"no message in it":        {`{"group":"g","delay":"1h"}`, nil},
+		"a field of its own":      {`{"body":"a","subject":"b"}`, nil},
+		"records are not of this": {`{"records":[{"value":"a"}]}`, nil},
+		"another event":           {`{"specversion":"1.0","type":"order","data":{"body":"a"}}`, nil},
+		"a list":                  {`[{"body":"a"}]`, nil},
+		"a string":                {`"body"`, nil},
+		"broken":                  {`{"body":"a"`, nil},
+		"something behind it":     {`{"body":"a"}{"body":"b"}`, nil},
+		"a byte order mark":       {"\ufeff" + `{"body":"a"}`, nil},
+		"a comma too many":        {`{"body":"a",}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := withQueue(t, "")
+			if tc.want == nil {
+				tc.want = []string{tc.sent}
+			}
+			srv.Post("/v1/queues/q/messages", tc.sent, "Content-Type", form).Want(http.StatusOK)
+			var got rest.ReceiveAnswer
+			srv.Post("/v1/queues/q/receive?max=10", "").Want(http.StatusOK).Lacks("content_type").Decode(&got)
+			var bodies []string
+			for _, m := range got.Messages {
+				bodies = append(bodies, *m.Body)
+			}
+			if diff := cmp.Diff(tc.want, bodies); diff != "" {
+				t.Errorf("received (-want +got):\n%s", diff)
+			}
+		})
+	}
+	srv := withQueue(t, "")
+	for name, tc := range map[string]struct{ sent, code, field string }{
+		"a number":                 {`{"body":5}`, "invalid_request", "body"},
+		"given twice":              {`{"body":"a","body":"b"}`, "invalid_request", "body"},
+		"both":                     {`{"body":"a","body_base64":"aGk="}`, "invalid_request", "body"},
+		"a field within":           {`{"messages":[{"body":"a","subject":"b"}]}`, "unknown_field", "messages[0].subject"},
+		"not built yet":            {`{"body":"a","transaction":"t"}`, "unknown_field", "transaction"},
+		"a parameter of a raw one": {`{"body":"a"}`, "unknown_field", "delay"},
+	} {
+		path := "/v1/queues/q/messages"
+		if tc.field == "delay" {
+			path += "?delay=5s"
+		}
+		t.Run(name, func(t *testing.T) {
+			srv.For(t).Post(path, tc.sent, "Content-Type", form).Refused(http.StatusBadRequest, engine.Code(tc.code), tc.field)
+		})
+	}
+}
+
+// TestNothingIsNoMessage: a send without a type and without a body has forgotten both.
+func TestNothingIsNoMessage(t *testing.T) {
+	t.Parallel()
+	srv := withQueue(t, "")
+	srv.Post("/v1/queues/q/messages", "").Refused(http.StatusBadRequest, "invalid_request", "body")
+	srv.Post("/v1/queues/q/messages", "", "Content-Type", "text/plain").Want(http.StatusOK)
 }
 
 func TestOtherCallsReadJSONWhateverItsType(t *testing.T) {

@@ -16,7 +16,7 @@ const attributeHeader = "Dabba-Attr-"
 
 // rawMessage makes the request body, as it is, a message. It shares memory with the body.
 func rawMessage(r *http.Request, body []byte) ([]engine.Message, error) {
-	m := engine.Message{Body: body, ContentType: r.Header.Get("Content-Type")}
+	m := engine.Message{Body: body, ContentType: carriedType(r)}
 	var err error
 	if m.Attributes, err = headerAttributes(r.Header); err != nil {
 		return nil, err

@@ -154,6 +154,29 @@ func TestTopicsAreListedInPages(t *testing.T) {
 	}
 }
 
+// TestAFormMayBeRecords is [TestAFormMayBeJSON] for topics.
+func TestAFormMayBeRecords(t *testing.T) {
+	t.Parallel()
+	srv := withTopic(t, "")
+	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
+	for _, tc := range []struct {
+		sent, want string
+		headers    []string
+	}{
+		{`{"records":[{"key":"k","value":"a"}]}`, `"key":"k","value":"a","headers"`, form},
+		{`{"body":"a"}`, `"key":null,"value":"{\"body\":\"a\"}","headers"`, form},
+		{`{"records":[],"more":1}`, `"value":"{\"records\":[],\"more\":1}","headers"`, form},
+		{`a=1&b=2`, `"value":"a=1&b=2","headers"`, form},
+		{`{"records":[{"value":"a"}]}`, `"value":"{\"records\":[{\"value\":\"a\"}]}","headers"`, []string{"Content-Type", ""}},
+	} {
+		srv.Put("/v1/topics/labels", "").Want(http.StatusCreated)
+		srv.Post("/v1/topics/labels/records", tc.sent, tc.headers...).Want(http.StatusOK)
+		srv.Get("/v1/topics/labels/partitions/0/records?offset=0").Want(http.StatusOK).Has(tc.want)
+		srv.Delete("/v1/topics/labels").Want(http.StatusNoContent)
+	}
+	srv.Post("/v1/topics/t/records", `{"records":5}`, form...).Refused(http.StatusBadRequest, "invalid_request", "records")
+}
+
 func TestRecordsComeBackAsTheyWere(t *testing.T) {
 	t.Parallel()
 	srv := withTopic(t, "")

@@ -65,6 +65,9 @@ func (c *client) try(ctx context.Context, method, path, body string) (*answer, e
 	if err != nil {
 		return nil, err
 	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	maps.Copy(req.Header, c.header)
 	begun := time.Now()
 	res, err := c.http.Do(req)
