@@ -15,7 +15,7 @@ type Events struct {
 	Refused func(q Ref, messages int)
 	// Received: messages were leased; empty receives report 0.
 	Received func(q Ref, messages int, bytes int64)
-	// Undone: deliveries were taken back uncounted, since the client did not get them.
+	// Undone: deliveries were taken back uncounted, since the client did not get them, or did not try what it got.
 	Undone func(q Ref, messages int)
 	// Acked, Nacked and Extended: items were settled.
 	Acked, Nacked, Extended func(q Ref, messages int)

@@ -7,17 +7,17 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-// Release gives back all that a consumer holds, ready at once, and says how many messages that were. Their deliveries
-// count: one that has used them up is dead, and in its dead-letter queue, if there is one, soon after.
+// Release gives back all that a consumer holds, ready at once, and says how many messages that were. The deliveries under way
+// do not count, since the consumer did not try the messages: they are as if they had not been.
 func (e *Engine) Release(ctx context.Context, ref Ref, consumer string) (int, error) {
 	if consumer == "" || len(consumer) > MaxConsumerBytes {
 		return 0, invalid("consumer", fmt.Sprintf("Name the consumer, in 1 to %d bytes, as in its receives.", MaxConsumerBytes))
 	}
 	got, err := e.settleAll(ctx, ref,
 		store.Selection{States: store.StateLeased, Consumer: consumer},
-		store.SettleItem{Target: store.Ready})
-	tell(e.events.Nacked, ref, got.settled+got.died)
-	return got.settled + got.died, err
+		store.SettleItem{Target: store.Ready, Uncount: true})
+	tell(e.events.Undone, ref, got.settled)
+	return got.settled, err
 }
 
 // counted is what settleAll did.
@@ -40,7 +40,11 @@ func (e *Engine) settleAll(ctx context.Context, ref Ref, sel store.Selection, ea
 				return 0, fmt.Errorf("settle the selected messages of %s: %w", q.ref, err)
 			}
 			e.dueIn(q, res.NextDue)
-			c.settled += count(res.Outcomes, store.Settled)
+			settled := count(res.Outcomes, store.Settled)
+			if each.Target == store.Ready {
+				e.countReturned(q, settled)
+			}
+			c.settled += settled
 			c.died += count(res.Outcomes, store.Died)
 			return res.Next, nil
 		})

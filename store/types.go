@@ -276,7 +276,8 @@ type SettleItem struct {
 	Token  Token
 	Target Target
 	After  time.Duration
-	// Uncount takes the delivery back as if it had not happened; with Ready only.
+	// Uncount takes the delivery back as if it had not happened; with Ready only, and with AnyToken only in
+	// SettleParams.Each, where it changes nothing about messages that are not leased.
 	Uncount bool
 	// Reason is kept with the message, at most 1 KiB.
 	Reason string

@@ -44,7 +44,7 @@ var counterNames = [...]struct{ name, help string }{
 	refused:          {"dabba_messages_refused_total", "Messages refused, since the queue was full."},
 	received:         {"dabba_messages_received_total", "Messages leased."},
 	receivedBytes:    {"dabba_received_bytes_total", "Bytes of bodies and attributes handed out."},
-	undone:           {"dabba_messages_undone_total", "Deliveries taken back uncounted, since the client had hung up."},
+	undone:           {"dabba_messages_undone_total", "Deliveries taken back uncounted: the client had hung up, or released what it held."},
 	acked:            {"dabba_messages_acked_total", "Messages acked."},
 	nacked:           {"dabba_messages_nacked_total", "Messages given back."},
 	extended:         {"dabba_leases_extended_total", "Leases extended."},

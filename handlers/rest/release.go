@@ -16,7 +16,7 @@ type ReleaseAnswer struct {
 // Release gives back all that a consumer holds.
 //
 // @Summary Release all of a consumer
-// @Description Gives back all messages that a consumer holds in this queue, ready at once, as a nack without a delay does: the deliveries count, and messages that have used theirs up are dead. Its receipts settle them no more once others have received them.
+// @Description Gives back all messages that a consumer holds in this queue, ready at once. The deliveries do not count, since the consumer says that it did not try the messages: receives falls by one, and none is dead by it. Its receipts settle them no more once others have received them.
 // @ID release
 // @Tags messages
 // @Accept json

@@ -24,7 +24,7 @@ func (s part) settleAlone(ctx context.Context, p store.SettleParams) (store.Sett
 	sc, args := queueSettle, settleArgs(p)
 	if p.Select != nil {
 		sc = queueSettleSelected
-		args = append([]any{uint8(p.Each.Target), millis(max(p.Each.After, 0)), p.Each.Reason}, selectionArgs(p.Select)...)
+		args = append([]any{uint8(p.Each.Target), millis(max(p.Each.After, 0)), p.Each.Reason, flag(p.Each.Uncount)}, selectionArgs(p.Select)...)
 	}
 	r, now, err := s.queue(ctx, sc, revised(p.Queue, p.Revision).acked(p.Acks), args...)
 	if err != nil {

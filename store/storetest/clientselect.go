@@ -120,7 +120,7 @@ func (c *client) settleSome() {
 	each := store.SettleItem{Target: store.Done}
 	switch c.rng.IntN(4) {
 	case 0, 1:
-		sel, each.Target = store.Selection{Consumer: c.consumer()}, store.Ready
+		sel, each.Target, each.Uncount = store.Selection{Consumer: c.consumer()}, store.Ready, c.rng.IntN(2) == 0
 	case 2:
 		sel.States = store.StateReady | store.StateDelayed | store.StateLeased
 		each.Target, each.Reason = store.Dead, "given up"

@@ -45,6 +45,7 @@ func (w *historyWorld) prepareSettle(d drawer) (string, doer) {
 
 func (w *historyWorld) prepareSettleSelected(d drawer, q store.QueueID) (string, doer) {
 	sel, each := d.selection(q), d.item()
+	each.Uncount = each.Target == store.Ready && d.one(2)
 	name := fmt.Sprintf("Settle(%x, %s, %+v)", uint64(q), describeSelection(sel), each)
 	return name, func(s *side) (any, error) {
 		var total store.SettleResult

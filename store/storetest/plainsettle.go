@@ -52,10 +52,11 @@ func (q *plainQueue) settle(i store.SettleItem, strict bool, now time.Time) stor
 
 // settleSelected settles a message that was selected: in the name of its holder, if it has one.
 func (q *plainQueue) settleSelected(m *plainMessage, i store.SettleItem, now time.Time) store.Outcome {
-	i.Uncount = false
 	if m.state == store.StateLeased {
+		i.Uncount = i.Uncount && i.Target == store.Ready
 		return q.change(m, i, now)
 	}
+	i.Uncount = false
 	return q.settleAny(m, i, now)
 }
 

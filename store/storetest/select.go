@@ -14,6 +14,8 @@ var selectCases = []testCase{
 	{"release once", selectReleaseAgain},
 	{"release and kill what had its deliveries", selectReleaseUsedUp},
 	{"end the leases of a consumer", selectEndLeases},
+	{"release what did not count", selectReleaseUncounted},
+	{"take back no delivery of what nobody holds", selectUncountHeldOnly},
 	{"do not release what a consumer held before", selectReleasePast},
 	{"skip a group", selectSkip},
 	{"make a group dead", selectDead},
@@ -103,6 +105,51 @@ func selectReleaseUsedUp(f *fixture) {
 	got := f.settleEach(q, store.Selection{Consumer: "one"}, store.SettleItem{Target: store.Ready})
 	f.equal("Settle of what one holds", got, []store.Outcome{store.Died})
 	f.wantCounts(q, "after a release of the last delivery", counts{Ready: 1, Dead: 1, Bytes: 2})
+}
+
+// A release may say that the deliveries do not count: then they use up nothing, also where others come after them.
+func selectReleaseUncounted(f *fixture) {
+	for _, s := range []store.Settings{
+		{MaxReceives: 2}, {MaxReceives: 2, Lazy: true}, {MaxReceives: 2, Mode: store.Fair}, {MaxReceives: 2, Mode: store.FIFO},
+		{MaxReceives: 2, Levels: 10},
+	} {
+		q := f.queue(s)
+		f.sendEntries(q, grouped("a", "a"), grouped("b", "b"), grouped("c", "c"))
+		uncounted := store.SettleItem{Target: store.Ready, Uncount: true}
+		for range 3 {
+			f.equal("Claim", len(f.claimAs(q, 2, "one").Messages), 2)
+			f.equal("Settle of what one holds", f.settleEach(q, store.Selection{States: store.StateLeased, Consumer: "one"}, uncounted),
+				[]store.Outcome{store.Settled, store.Settled})
+		}
+		f.wantCounts(q, "after releases that do not count", counts{Ready: 3, Bytes: 3})
+		r := f.claimAs(q, 3, "two")
+		for _, m := range r.Messages {
+			f.equal("Claim after releases that do not count: Receives", m.Receives, uint32(1))
+			f.equal("Lookup after releases that do not count: Visits", len(f.lookup(q, q, m.Seq).Visits), 0)
+		}
+		f.settle(q, items(r, store.Ready, 0)...)
+		r = f.claimAs(q, 3, "one")
+		f.equal("Settle of the last delivery", f.settleEach(q, store.Selection{Consumer: "one"}, uncounted),
+			[]store.Outcome{store.Settled, store.Settled, store.Settled})
+		for _, m := range f.claimAs(q, 3, "two").Messages {
+			f.equal("Claim after the last delivery was taken back: Receives", m.Receives, uint32(2))
+		}
+		f.wantSettle(q, items(r, store.Done, 0)[0], store.Lost)
+		f.clock.Advance(lease)
+		f.wantClaim(q, 3)
+	}
+}
+
+// What does not count is the delivery that is under way: of messages that nobody holds there is none.
+func selectUncountHeldOnly(f *fixture) {
+	q, _ := f.inEachState(store.Settings{})
+	got := f.settleEach(q, store.Selection{States: store.AnyState}, store.SettleItem{Target: store.Ready, Uncount: true})
+	f.equal("Settle of all", got, []store.Outcome{store.Settled, store.Settled, store.Lost, store.Settled, store.Settled})
+	receives := map[string]uint32{}
+	for _, m := range f.claim(q, 10).Messages {
+		receives[string(m.Payload)] = m.Receives
+	}
+	f.equal("Receives", receives, map[string]uint32{"leased": 1, "backing off": 2, "delayed": 1, "ready": 1})
 }
 
 func selectEndLeases(f *fixture) {

@@ -88,13 +88,13 @@ func (q *Queue) judgeAny(c Change, selected bool) (Change, store.Outcome, bool) 
 	if touched {
 		st = q.slots.slab[n].state
 	}
-	c.Uncount = false
+	c.Uncount = c.Uncount && selected && st == leased && c.Target == store.Ready
 	switch c.Target {
 	case store.Ready:
 		if st == dead || st == leased && !selected {
 			return Change{}, store.Lost, false
 		}
-		if st == leased && q.usedUp(&q.slots.slab[n]) && !q.settings.Lazy {
+		if st == leased && !c.Uncount && q.usedUp(&q.slots.slab[n]) && !q.settings.Lazy {
 			c.Target = store.Dead
 		}
 		c.Backs = st == leased && c.Target == store.Ready

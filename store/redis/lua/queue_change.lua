@@ -84,12 +84,12 @@ end
 
 -- settle_any changes a message whoever holds it.
 local function settle_any(m, c, selected)
-  c.uncount = false
+  c.uncount = c.uncount and selected and m.state == LEASED and c.target == TO_READY
   if c.target == TO_READY then
     if m.state == DEAD or m.state == LEASED and not selected then
       return LOST
     end
-    if m.state == LEASED and used_up(m) and settings.lazy == 0 then
+    if m.state == LEASED and not c.uncount and used_up(m) and settings.lazy == 0 then
       c.target = TO_DEAD
     end
     c.backs = m.state == LEASED and c.target == TO_READY
