@@ -353,7 +353,7 @@ type SettleResult struct {
 	NextDue time.Duration
 }
 
-// MoveParams describe one Move. Source and Target differ.
+// MoveParams describe one Move. Source and Target may be one queue: then its messages have new sequences there.
 type MoveParams struct {
 	Source, Target QueueID
 	// Select chooses the messages; of those, leased ones stay where they are.

@@ -84,9 +84,7 @@ func (s *Store) pack(ctx context.Context, source *queue, bodies []model.Body, p 
 
 // move decides and appends. frees says that the source may serve others now.
 func (s *Store) move(source, target *queue, sel *store.Selection, list []model.Moved, rec []byte) (res store.MoveResult, frees bool, seen journal.LSN, err error) {
-	lockBoth(source, target)
-	defer source.mu.Unlock()
-	defer target.mu.Unlock()
+	defer lockBoth(source, target)()
 	seen = max(source.last, target.last)
 	for _, q := range []*queue{source, target} {
 		if err := q.alive(); err != nil {
@@ -127,11 +125,19 @@ func (s *Store) appendMove(source, target *queue, list []model.Moved, rec []byte
 	return lsn
 }
 
-// lockBoth locks in rising order of generation.
-func lockBoth(a, b *queue) {
+// lockBoth locks two queues in rising order of generation, or the one that is both.
+func lockBoth(a, b *queue) (unlock func()) {
+	if a == b {
+		a.mu.Lock()
+		return a.mu.Unlock
+	}
 	if a.id > b.id {
 		a, b = b, a
 	}
 	a.mu.Lock()
 	b.mu.Lock()
+	return func() {
+		b.mu.Unlock()
+		a.mu.Unlock()
+	}
 }

@@ -188,16 +188,23 @@ func (l *loader) moved(lsn journal.LSN, pos journal.Position, r record.Record) e
 	if err != nil {
 		return err
 	}
-	if q := l.store.queues[b.Source]; q != nil {
-		if err := l.event(q, lsn, b.At, nil, func() { q.state.ApplyMovedOut(b.MovedOut()) }); err != nil {
+	source, target := l.store.queues[b.Source], l.store.queues[store.QueueID(r.Object)]
+	out := func() { source.state.ApplyMovedOut(b.MovedOut()) }
+	in := func() { target.state.ApplyMovedIn(b.MovedIn()) }
+	if source == target && target != nil { // one event of one queue, which has all of it or nothing
+		leave, enter := out, in
+		out, in = func() {}, func() { leave(); enter() }
+	}
+	if source != nil && source != target {
+		if err := l.event(source, lsn, b.At, nil, out); err != nil {
 			return err
 		}
 	}
-	q := l.store.queues[store.QueueID(r.Object)]
+	q := target
 	if q == nil {
 		return nil // dropped by a later record
 	}
-	if err := l.event(q, lsn, b.At, nil, func() { q.state.ApplyMovedIn(b.MovedIn()) }); err != nil {
+	if err := l.event(q, lsn, b.At, nil, in); err != nil {
 		return err
 	}
 	q.replaced(pos, b)

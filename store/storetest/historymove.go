@@ -20,7 +20,7 @@ func (w *historyWorld) prepareMove(d drawer, source, target store.QueueID, all b
 		p.Select = d.selection(source)
 	}
 	p.Renew = d.one(4)
-	if source == target {
+	if source == target && d.one(4) {
 		p.Target = 404
 	}
 	replaced := ""

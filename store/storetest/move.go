@@ -27,6 +27,9 @@ var moveCases = []testCase{
 	{"is harmless when nothing is dead", moveNothing},
 	{"destroys nothing without a target", moveMissingTarget},
 	{"changes nothing when refused", moveRefuses},
+	{"moves to the queue itself", moveToItself},
+	{"moves to the queue itself behind its group", moveToItselfFIFO},
+	{"moves to the queue itself in parts", moveToItselfInParts},
 }
 
 func moveDeadOnly(f *fixture) {
@@ -328,4 +331,68 @@ func moveRefuses(f *fixture) {
 	}
 	f.wantCounts(source, "of the source", counts{Dead: 1, Bytes: 1})
 	f.wantCounts(target, "of the target", counts{})
+}
+
+// A queue may be its own dead-letter queue: what died there begins anew at its end, under the same identity.
+func moveToItself(f *fixture) {
+	for name, set := range map[string]store.Settings{
+		"eager": {MaxReceives: 1}, "lazy": {MaxReceives: 1, Lazy: true}, "fair": {MaxReceives: 1, Mode: store.Fair},
+		"FIFO": {MaxReceives: 1, Mode: store.FIFO, Tail: true},
+	} {
+		q := f.queue(set)
+		sent := f.clock.Now()
+		f.send(q, "a")
+		var moved time.Time
+		for round := uint32(1); round <= 3; round++ {
+			m, token := f.claimOne(q)
+			f.equal(name+": Receives and Entered", [2]uint32{m.Receives, m.Entered}, [2]uint32{round, 1})
+			if round > 1 {
+				f.wantOrigin(m, store.Origin{
+					Queue: q, Seq: 1, SentAt: sent, Receives: round - 1, Label: "q", Reason: m.Origin.Reason, MovedAt: moved,
+				})
+			}
+			f.clock.Advance(lease)
+			if set.Lazy {
+				r := f.claim(q, 10)
+				f.equal(name+": Claim of a used up message", [2]int{len(r.Messages), r.Died}, [2]int{0, 1})
+			}
+			moved = f.clock.Now()
+			r := f.move(store.MoveParams{Source: q, Target: q, Select: theDead, Limit: 10, Label: "q"})
+			f.equal(name+": Move to itself: Moved and Bytes", [2]int64{int64(r.Moved), r.Bytes}, [2]int64{1, 1})
+			f.wantCounts(q, name+": after the move", counts{Ready: 1, Bytes: 1})
+			f.wantSettle(q, item(m.Seq, token, store.Done, 0), store.Lost)
+		}
+		v, err := f.store.Lookup(f.Context(), q, q, 1)
+		if err != nil || string(v.Payload) != "a" {
+			f.Errorf("%s: Lookup by its first sequence: got %q, %v; want a", name, v.Payload, err)
+		}
+		m, token := f.claimOne(q)
+		f.wantSettle(q, item(m.Seq, token, store.Done, 0), store.Settled)
+		f.wantCounts(q, name+": after all", counts{})
+	}
+}
+
+func moveToItselfFIFO(f *fixture) {
+	for _, tail := range []bool{false, true} {
+		q := f.queue(store.Settings{MaxReceives: 1, Mode: store.FIFO, Tail: tail})
+		f.sendEntries(q, grouped("a", "g"), grouped("b", "g"), grouped("c", "h"))
+		f.settle(q, items(f.wantClaim(q, 1, "a"), store.Ready, 0)...)
+		f.wantCounts(q, "after the last delivery", counts{Ready: 2, Dead: 1, Bytes: 3})
+		f.equal("Move to itself: Moved", f.move(store.MoveParams{Source: q, Target: q, Select: theDead, Limit: 10}).Moved, 1)
+		f.wantCounts(q, "after the move", counts{Ready: 3, Bytes: 3})
+		f.settle(q, items(f.wantClaim(q, 10, "c", "b", "a"), store.Done, 0)...)
+		f.wantCounts(q, "after all", counts{})
+	}
+}
+
+// A move takes no message twice, however often it is called.
+func moveToItselfInParts(f *fixture) {
+	q := f.queue(store.Settings{MaxReceives: 1})
+	f.send(q, "a", "b", "c", "d", "e")
+	f.settle(q, items(f.claim(q, 5), store.Ready, 0)...)
+	for _, want := range []int{2, 2, 1, 0} {
+		r := f.move(store.MoveParams{Source: q, Target: q, Select: theDead, Limit: 2})
+		f.equal("Move to itself, limit 2: Moved", r.Moved, want)
+	}
+	f.wantClaim(q, 10, "a", "b", "c", "d", "e")
 }

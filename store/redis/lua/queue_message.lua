@@ -340,7 +340,8 @@ local function erase(m, how)
   if m.visited > 0 then
     redis.call('HDEL', key.visits, m.id)
   end
-  if m.from ~= '' then
+  -- One that was moved from this queue to itself has its entry already, under its new sequence.
+  if m.from ~= '' and redis.call('HGET', key.moved_in, m.from) == text(m.seq) then
     redis.call('HDEL', key.moved_in, m.from)
   end
   if settings.has_groups then
