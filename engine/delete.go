@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dabba-mq/dabba/store"
 )
@@ -49,7 +50,8 @@ const byForce = "delete it with all that is in it (force=true, on the command li
 
 // mayDelete says why the queue must stay. If it looks empty, it is fenced and looked at again.
 func (e *Engine) mayDelete(ctx context.Context, q *queue, r *record, mayRead func(string) bool) error {
-	if sources := e.catalog.feedersOf(q.ref); len(sources) > 0 {
+	sources := slices.DeleteFunc(e.catalog.feedersOf(q.ref), func(s *queue) bool { return s == q }) // it may be its own
+	if len(sources) > 0 {
 		name := "Another queue"
 		for _, s := range sources {
 			if mayRead == nil || mayRead(s.ref.Name) {

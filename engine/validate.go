@@ -75,7 +75,7 @@ func (c *QueueConfig) validate(ref Ref) *Error {
 		c.validateFIFO(ref),
 		c.Dedup.validate(),
 		c.Retry.validate(),
-		c.DeadLetter.validate(ref),
+		c.DeadLetter.validate(),
 		c.Limits.validate(),
 		c.validatePriorities(),
 		c.validateAck(),
@@ -110,7 +110,7 @@ func (r *Retry) validate() *Error {
 	)
 }
 
-func (d *DeadLetter) validate(ref Ref) *Error {
+func (d *DeadLetter) validate() *Error {
 	if d.When != Eager && d.When != Lazy {
 		return invalid("dead_letter.when", "Give eager or lazy.")
 	}
@@ -124,9 +124,6 @@ func (d *DeadLetter) validate(ref Ref) *Error {
 	}
 	if d.Queue == "" {
 		return nil
-	}
-	if d.Queue == ref.Name {
-		return invalid("dead_letter.queue", "A queue cannot be its own dead-letter queue; name another.")
 	}
 	return validName("dead_letter.queue", d.Queue)
 }

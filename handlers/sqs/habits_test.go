@@ -337,3 +337,40 @@ func TestALoneSurrogateFailsItsEntry(t *testing.T) {
 		s.gives(url, "fine")
 	}
 }
+
+func TestAQueueAsItsOwnDeadLetterQueue(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, s *server) {
+		for _, url := range []string{s.queue("q", nil), s.fifo("q", attrs{"ContentBasedDeduplication": "true"})} {
+			name := url[strings.LastIndexByte(url, '/')+1:]
+			s.set(url, attrs{"RedrivePolicy": redriveTo(name, 2)}).ok()
+			s.shows(url, attrs{"RedrivePolicy": redriveTo(name, 2)})
+			same(t, "sources", s.do("ListDeadLetterSourceQueues", params{"QueueUrl": url}).ok().texts("queueUrls"), []string{url})
+			in := params{"QueueUrl": url, "MessageBody": "m"}
+			if strings.HasSuffix(name, ".fifo") {
+				in["MessageGroupId"] = "g"
+			}
+			id := s.do("SendMessage", in).ok().text("MessageId")
+			for round := range 3 {
+				for n := range 2 {
+					m := s.one(url, params{"VisibilityTimeout": 0, "AttributeNames": []string{"All"}})
+					same(t, "id", m.text("MessageId"), id)
+					same(t, "count", m.object("Attributes").text("ApproximateReceiveCount"), strconv.Itoa(2*round+n+1))
+				}
+				same(t, "past the count", len(s.receive(url)), 0)
+				s.counts(url, 1, 0, 0)
+			}
+			m := s.one(url, params{"AttributeNames": []string{"All"}})
+			same(t, "source", m.object("Attributes").text("DeadLetterQueueSourceArn"), arnOf(name))
+			s.remove(url, handle(m)).ok()
+			s.counts(url, 0, 0, 0)
+			s.set(url, attrs{"RedrivePolicy": ""}).ok()
+			s.shows(url, attrs{"RedrivePolicy": ""})
+			s.set(url, attrs{"RedrivePolicy": redriveTo(name, 1)}).ok()
+			s.delete(url)
+		}
+		s.create("new", attrs{"RedrivePolicy": redriveTo("new", 1)}).ok()
+		s.set(s.queue("closed", nil), attrs{"RedriveAllowPolicy": `{"redrivePermission":"denyAll"}`}).ok()
+		s.set(s.queue("closed", nil), attrs{"RedrivePolicy": redriveTo("closed", 1)}).refused(400, badValue, "")
+	})
+}

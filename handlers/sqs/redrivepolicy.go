@@ -75,6 +75,8 @@ func (c *call) readRedrivePolicy(queue, value string) (target string, receives u
 	}
 	config, err := c.Engine.Config(c.ctx(), engine.Ref{Tenant: c.tenant(), Name: target})
 	switch {
+	case isNotFound(err) && target == queue: // it is being made, and is to be its own dead-letter queue
+		return target, n, "", nil
 	case isNotFound(err):
 		return "", 0, "Dead letter target does not exist.", nil
 	case err != nil:
