@@ -47,9 +47,21 @@
 //
 // # Time
 //
-// The store owns queue time. It never runs backwards, also over a restart. Callers pass durations and receive
-// instants in queue time for showing, and durations until the next due event for waiting. Delay end and lease end
-// are derived from the time and never recorded per message: ready simply means due at or before now.
+// The store owns time, and has two clocks that are never mixed.
+//
+// Queue time is elapsed time. Leases, delays, backoffs, deduplication, idempotency windows, retention, times to live and rates
+// follow it. It never goes back, it includes the time for which the machine was suspended, and it does not notice when somebody
+// sets the wall clock. Over a restart it continues from what was last recorded, plus the time since then: as measured
+// by the machine's boot clock if the machine has not been started anew, else as the wall clock has it, at least zero ([Gap]).
+// A gap of the latter kind that is negative or longer than [PlausibleGap] is reported, and for the [Protection] after it nothing
+// is removed, and nothing made dead, by retention or a time to live; leases, delays and windows end by the estimate.
+//
+// The wall clock serves what names an instant: NotBefore, AvailableBefore, the own times of records, and every
+// instant that a call returns for showing. It may be set at any time, and these follow within a second: a message that was
+// stamped while the clock was wrong shows the right time once it is corrected. What was due once stays due.
+//
+// Callers pass durations, and receive durations until the next due event for waiting. Delay end and lease end are derived from
+// the time and never recorded per message: ready simply means due at or before now.
 //
 // # Order
 //

@@ -22,6 +22,9 @@ type Store interface {
 	// Ping says whether the store can serve: nil, or why not ([ErrUnknown] once it is poisoned).
 	Ping(ctx context.Context) error
 
+	// Clock reads the clocks. It never blocks, and costs next to nothing.
+	Clock() Clock
+
 	// Info describes the backend for people: its name and the durability it promises.
 	Info() Info
 

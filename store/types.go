@@ -92,7 +92,8 @@ type Entry struct {
 	Size uint32
 	// Delay keeps the message from being claimed for this long.
 	Delay time.Duration
-	// NotBefore does the same until a wall-clock time; the later of the two counts. Zero means at once.
+	// NotBefore does the same until the wall clock shows a time, also if that is set meanwhile; zero means at once. With
+	// both set the one counts that is later by the clocks at the time of the send; with InOrder it counts as a Delay.
 	NotBefore time.Time
 	// InOrder lets a message of a FIFO queue become due no sooner than those of its group that were sent InOrder before
 	// it: with it a delay that is the queue's keeps the order also when it is made shorter.
@@ -276,6 +277,9 @@ type SettleItem struct {
 	Token  Token
 	Target Target
 	After  time.Duration
+	// NotBefore, with Ready and [AnyToken], also keeps the message back until the wall clock shows a time, as that of an
+	// [Entry] does. Of both the one counts that is later by the clocks at the time of the call.
+	NotBefore time.Time
 	// Uncount takes the delivery back as if it had not happened; with Ready only, and with AnyToken only in
 	// SettleParams.Each, where it changes nothing about messages that are not leased.
 	Uncount bool

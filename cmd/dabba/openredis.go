@@ -11,7 +11,6 @@ import (
 	"os"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/dabba-mq/dabba/handlers/metrics"
 	"github.com/dabba-mq/dabba/store"
@@ -121,14 +120,15 @@ func redisOptions(address string) (redis.Options, error) {
 }
 
 // openRedis lets the Redis servers say what time it is, unless the clock is one that tests move.
-func openRedis(ctx context.Context, serving serveOptions, now func() time.Time, log *slog.Logger, m *metrics.Metrics) (store.Store, error) {
+func openRedis(ctx context.Context, serving serveOptions, c *clock, log *slog.Logger, m *metrics.Metrics) (store.Store, error) {
 	o, err := redisOptions(serving.store)
 	if err != nil {
 		return nil, err
 	}
 	if serving.dev {
-		o.Now = now
+		o.Now = c.now
 	}
+	o.Wall = c.wall
 	o.Warning = func(s string) { log.Warn(s) } //nolint:sloglint // a sentence for people
 	tellFailovers(&o, log, m)
 	s, err := redis.Open(ctx, o)

@@ -21,16 +21,18 @@ var syncModes = map[string]segment.SyncMode{
 }
 
 // openStore is the [storeOpener] of the program.
-func openStore(ctx context.Context, o serveOptions, now func() time.Time, log *slog.Logger, m *metrics.Metrics, failed func(error)) (store.Store, error) {
+func openStore(ctx context.Context, o serveOptions, c *clock, log *slog.Logger, m *metrics.Metrics, failed func(error)) (store.Store, error) {
 	if o.store == "memory" {
-		return memory.New(memory.Options{Now: now}), nil
+		return memory.New(memory.Options{Now: c.now, Wall: c.wall}), nil
 	}
 	if o.onRedis() {
-		return openRedis(ctx, o, now, log, m)
+		return openRedis(ctx, o, c, log, m)
 	}
 	s, err := segment.Open(ctx, segment.Options{
 		Dir:        o.data,
-		Now:        now,
+		Now:        c.now,
+		Wall:       c.wall,
+		Boot:       c.machine,
 		Sync:       syncModes[o.fsync],
 		FileSize:   int64(o.journalSize),
 		Quarantine: o.quarantine,
@@ -40,6 +42,7 @@ func openStore(ctx context.Context, o serveOptions, now func() time.Time, log *s
 			Damaged: func(err error) {
 				log.Error("a stored message is damaged and set aside as dead", slog.Any("error", err))
 			},
+			Gap:    func(g store.Gap) { logGap(log, g) },
 			Failed: failed,
 		},
 	})
@@ -50,4 +53,22 @@ func openStore(ctx context.Context, o serveOptions, now func() time.Time, log *s
 		return nil, err
 	}
 	return s, nil
+}
+
+// logGap warns of a wall clock that was set while the store was closed, and of a guess that may be wrong.
+func logGap(log *slog.Logger, g store.Gap) {
+	figures := []any{
+		slog.Duration("counted", g.Counted), slog.Duration("by the wall clock", g.Wall), slog.Duration("protected for", g.Protected),
+	}
+	switch {
+	case g.Measured:
+		log.Warn("the wall clock was set while the server was stopped: delays, leases and retention count what really went by, "+
+			"and times are shown by the clock as it is now", figures...)
+	case g.Wall < 0:
+		log.Warn("the wall clock was put back while the server was stopped, and how long that was is not known: it counts as no "+
+			"time. Check the clock; for a while retention and times to live remove nothing", figures...)
+	default:
+		log.Warn("the server was stopped for long, or the wall clock was put forward meanwhile. Check the clock; for a while "+
+			"retention and times to live remove nothing, then they go by it", figures...)
+	}
 }

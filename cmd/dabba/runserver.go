@@ -29,8 +29,8 @@ const (
 	abandoned = 2 * time.Second
 )
 
-// storeOpener opens the store that the options name, with the clock of its queues. When the store can write no more it calls failed, once.
-type storeOpener func(ctx context.Context, o serveOptions, now func() time.Time, log *slog.Logger, m *metrics.Metrics, failed func(error)) (store.Store, error)
+// storeOpener opens the store that the options name, with its clocks. When the store can write no more it calls failed, once.
+type storeOpener func(ctx context.Context, o serveOptions, c *clock, log *slog.Logger, m *metrics.Metrics, failed func(error)) (store.Store, error)
 
 // serve runs the server until the context ends (nil), or until the store or a listener fails.
 func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, open storeOpener) (err error) {
@@ -62,16 +62,16 @@ func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, ope
 	}
 	defer public.Close()
 
-	clock := &devClock{system: time.Now}
+	clock := newClock(0)
 	count := metrics.New()
 	failed := make(chan error, 3) // the store and two listeners
-	s, err := open(ctx, o, clock.now, log, count, func(err error) { failed <- err })
+	s, err := open(ctx, o, clock, log, count, func(err error) { failed <- err })
 	if err != nil {
 		return err
 	}
 	defer func() { keep(s.Close()) }()
 	e, err := engine.Open(ctx, s, engine.Options{
-		Now: clock.now, Rand: rand.Reader, Events: handlers.Audit(log, count.Events()),
+		Now: clock.now, Wall: clock.wall, Rand: rand.Reader, Events: handlers.Audit(log, count.Events()),
 		Node: nodeName(o, func() string { return rand.Text()[:8] }),
 	})
 	if err != nil {

@@ -22,7 +22,7 @@ func TestFailedStoreEndsTheServer(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the disk is gone")
 	var fail func(error)
-	open := func(_ context.Context, _ serveOptions, _ func() time.Time, _ *slog.Logger, _ *metrics.Metrics, failed func(error)) (store.Store, error) {
+	open := func(_ context.Context, _ serveOptions, _ *clock, _ *slog.Logger, _ *metrics.Metrics, failed func(error)) (store.Store, error) {
 		fail = failed
 		return memory.New(memory.Options{Now: time.Now}), nil
 	}

@@ -237,6 +237,12 @@ func (s *outside) Ping(ctx context.Context) error { return only(ctx, s, s.store.
 
 func (s *outside) Info() store.Info { return s.store.Info() }
 
+// Clock implements [store.Store].
+func (s *outside) Clock() store.Clock {
+	s.tick()
+	return s.store.Clock()
+}
+
 func (s *outside) Close() (err error) {
 	s.world.do(func() {
 		s.family.leave(s)

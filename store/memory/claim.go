@@ -7,7 +7,6 @@ import (
 
 	"github.com/dabba-mq/dabba/memlimit"
 	"github.com/dabba-mq/dabba/store"
-	"github.com/dabba-mq/dabba/store/internal/model"
 )
 
 // Claim implements [store.Queues].
@@ -36,17 +35,17 @@ func (s *Store) claim(ctx context.Context, p store.ClaimParams) (store.ClaimResu
 	if err != nil {
 		return store.ClaimResult{}, err
 	}
-	now := s.clock.Now()
+	now, ahead := s.read(q)
 	ev, leases, _ := q.Claim(now, p)
 	res := store.ClaimResult{
-		Token: ev.Token, Deadline: model.Time(ev.Deadline), Died: len(ev.Died) + len(ev.Lapsed), Expired: len(ev.Expired),
+		Token: ev.Token, Deadline: ahead.Time(ev.Deadline), Died: len(ev.Died) + len(ev.Lapsed), Expired: len(ev.Expired),
 		Ready: q.Claimable(), Repeated: ev.Repeated,
 	}
 	var bytes int64
 	for _, l := range leases {
 		d := q.messages[l.Seq].Deliver(l)
 		bytes += int64(len(d.Payload))
-		res.Messages = append(res.Messages, d)
+		res.Messages = append(res.Messages, ahead.Delivery(d))
 	}
 	res.NextDue = q.NextDue(now)
 	if err := memlimit.Charge(ctx, bytes); err != nil {

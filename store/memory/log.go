@@ -14,7 +14,22 @@ import (
 type log struct {
 	*model.Log
 	// records are, for each partition, those from its first offset on.
-	records [][]store.Fetched
+	records [][]logRecord
+}
+
+// logRecord is a record whose time is its own, or else queue time: when it was appended.
+type logRecord struct {
+	store.Fetched
+	own bool
+}
+
+// shown is the record as the wall clock, which is ahead, has it.
+func (r *logRecord) shown(ahead model.Ahead) store.Fetched {
+	f := r.Fetched
+	if !r.own {
+		f.Time = ahead.Time(model.MillisOf(f.Time))
+	}
+	return f
 }
 
 // WatchLogs implements [store.LogAdmin].
@@ -33,7 +48,7 @@ func (s *Store) ConfigureLog(_ context.Context, id store.LogID, settings store.L
 		s.logs[id] = l
 	}
 	l.Configure(s.clock.Now(), settings)
-	l.records = append(l.records, make([][]store.Fetched, l.Partitions()-len(l.records))...)
+	l.records = append(l.records, make([][]logRecord, l.Partitions()-len(l.records))...)
 	return nil
 }
 
@@ -89,19 +104,21 @@ func (s *Store) appendLog(p store.AppendParams) (store.AppendResult, error) {
 	if err != nil {
 		return store.AppendResult{}, err
 	}
-	ev, res, fresh, err := l.Append(s.clock.Now(), p)
+	now, ahead := s.clock.Read()
+	ev, res, fresh, err := l.Append(now, p)
+	res = ahead.Appended(res)
 	if err != nil || !fresh {
 		return res, err
 	}
 	for i, part := range ev.Parts {
 		for j, r := range p.Parts[i].Records {
-			at := part.Records[j].Time
+			at, own := part.Records[j].Time, true
 			if at == model.NoTime {
-				at = ev.At
+				at, own = ev.At, false
 			}
-			l.records[part.Partition] = append(l.records[part.Partition], store.Fetched{
+			l.records[part.Partition] = append(l.records[part.Partition], logRecord{store.Fetched{
 				Offset: part.First + store.Offset(j), Payload: slices.Clone(r.Payload), Size: r.Size, Time: model.Time(at),
-			})
+			}, own})
 		}
 	}
 	return res, nil
@@ -120,13 +137,14 @@ func (s *Store) Fetch(_ context.Context, p store.FetchParams) (store.FetchResult
 		return store.FetchResult{}, fmt.Errorf("fetch from log %d: %w", p.Log, err)
 	}
 	res := store.FetchResult{Bounds: bounds}
-	left := p.MaxBytes
+	left, ahead := p.MaxBytes, s.clock.Ahead()
 	for _, r := range l.records[p.Partition][p.Offset-bounds.First:] {
 		if left -= int64(r.Size); len(res.Records) == p.Max || len(res.Records) > 0 && left < 0 {
 			break
 		}
-		r.Payload = slices.Clone(r.Payload)
-		res.Records = append(res.Records, r)
+		shown := r.shown(ahead)
+		shown.Payload = slices.Clone(r.Payload)
+		res.Records = append(res.Records, shown)
 	}
 	return res, nil
 }
@@ -143,8 +161,9 @@ func (s *Store) Seek(_ context.Context, id store.LogID, partition uint32, at tim
 	if err != nil {
 		return 0, fmt.Errorf("seek in log %d: %w", id, err)
 	}
+	ahead := s.clock.Ahead()
 	for _, r := range l.records[partition] {
-		if !r.Time.Before(model.Time(model.MillisOf(at))) {
+		if !r.shown(ahead).Time.Before(model.Time(model.MillisOf(at))) {
 			return r.Offset, nil
 		}
 	}

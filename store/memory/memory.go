@@ -18,8 +18,11 @@ import (
 
 // Options configure a Store.
 type Options struct {
-	// Now is the clock; its monotonic reading, if it has one, drives queue time.
+	// Now drives queue time: only differences of what it shows count, and it never goes back. Its monotonic reading is taken
+	// if it has one.
 	Now func() time.Time
+	// Wall shows the wall clock, which may be set at any time; nil means that Now does.
+	Wall func() time.Time
 }
 
 // Store implements [store.Store]. One mutex guards it all.
@@ -52,8 +55,12 @@ var _ store.Store = (*Store)(nil)
 
 // New returns an empty store.
 func New(o Options) *Store {
+	wall := o.Wall
+	if wall == nil {
+		wall = o.Now
+	}
 	return &Store{
-		clock:  model.NewClock(o.Now, 0),
+		clock:  model.NewClock(o.Now, wall, model.MillisOf(wall())),
 		queues: make(map[store.QueueID]*queue),
 		kv:     model.NewKV(),
 		logs:   make(map[store.LogID]*log),
@@ -76,6 +83,20 @@ func (s *Store) Ping(context.Context) error {
 // Info implements [store.Store].
 func (s *Store) Info() store.Info {
 	return store.Info{Name: "memory", Promise: "nothing survives the end of the process"}
+}
+
+// Clock implements [store.Store].
+func (s *Store) Clock() store.Clock { return s.clock.Show(0) }
+
+// read reads the clocks for a call on queues, which follow the wall clock. The store's lock is held.
+func (s *Store) read(list ...*queue) (model.Millis, model.Ahead) {
+	now, ahead := s.clock.Read()
+	for _, q := range list {
+		if q.Ahead() != ahead {
+			q.Step(now, ahead)
+		}
+	}
+	return now, ahead
 }
 
 // Close implements [store.Store].
@@ -160,7 +181,7 @@ func (s *Store) Sweep(_ context.Context, id store.QueueID) (store.SweepResult, e
 	if err != nil {
 		return store.SweepResult{}, err
 	}
-	now := s.clock.Now()
+	now, _ := s.read(q)
 	ev, _ := q.Sweep(now)
 	stats := q.Stats(now)
 	return store.SweepResult{
@@ -176,5 +197,6 @@ func (s *Store) Stats(_ context.Context, id store.QueueID) (store.Stats, error) 
 	if err != nil {
 		return store.Stats{}, err
 	}
-	return q.Stats(s.clock.Now()), nil
+	now, _ := s.read(q)
+	return q.Stats(now), nil
 }

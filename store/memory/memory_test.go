@@ -11,7 +11,8 @@ import (
 func TestContract(t *testing.T) {
 	storetest.Run(t, storetest.Harness{
 		Open: func(_ *testing.T, c *storetest.Clock) store.Store {
-			return memory.New(memory.Options{Now: c.Now})
+			return memory.New(memory.Options{Now: c.Elapsed, Wall: c.Now})
 		},
+		Steps: true,
 	})
 }

@@ -31,11 +31,12 @@ func (s *Store) move(p store.MoveParams) (res store.MoveResult, frees bool, err 
 	if err != nil {
 		return res, false, fmt.Errorf("move to: %w", err)
 	}
-	now := s.clock.Now()
+	now, ahead := s.read(source, target)
+	sel := ahead.Selection(p.Select)
 	target.Stats(now) // so that what is due there comes first
 	in := model.MovedIn{At: now, First: target.Next()}
 	out := model.MovedOut{At: now}
-	bodies, next := model.Fit(source.Movable(now, &p.Select, p.Limit))
+	bodies, next := model.Fit(source.Movable(now, &sel, p.Limit))
 	for _, b := range bodies {
 		moved := model.NewMoved(b, source.messages[b.Seq], &p)
 		if moved.Origin != nil {

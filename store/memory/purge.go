@@ -22,6 +22,8 @@ func (s *Store) purge(id store.QueueID, sel store.Selection) (res store.PurgeRes
 	if err != nil {
 		return res, false, err
 	}
-	_, n, next, changed := q.Purge(s.clock.Now(), &sel)
+	now, ahead := s.read(q)
+	sel = ahead.Selection(sel)
+	_, n, next, changed := q.Purge(now, &sel)
 	return store.PurgeResult{Purged: n, Next: next}, changed && q.Frees(false), nil
 }

@@ -17,11 +17,13 @@ func (s *Store) Scan(_ context.Context, p store.ScanParams) (store.ScanResult, e
 	if err != nil {
 		return store.ScanResult{}, err
 	}
-	views, next := q.Scan(s.clock.Now(), &p.Select, p.Limit, p.MaxBytes)
+	now, ahead := s.read(q)
+	sel := ahead.Selection(p.Select)
+	views, next := q.Scan(now, &sel, p.Limit, p.MaxBytes)
 	for i := range views {
 		q.fill(&views[i])
 	}
-	return store.ScanResult{Views: views, Next: next}, nil
+	return store.ScanResult{Views: ahead.Views(views), Next: next}, nil
 }
 
 // fill adds what a message says.
@@ -39,14 +41,15 @@ func (s *Store) Lookup(_ context.Context, id, origin store.QueueID, seq store.Se
 	if err != nil {
 		return store.View{}, err
 	}
-	for _, found := range q.Lookup(s.clock.Now(), origin, seq) {
+	now, ahead := s.read(q)
+	for _, found := range q.Lookup(now, origin, seq) {
 		v := found.View
 		if v.State == 0 {
-			return v, nil
+			return ahead.View(v), nil
 		}
 		q.fill(&v)
 		if found.Sure || model.IsFrom(v, origin, seq) {
-			return v, nil
+			return ahead.View(v), nil
 		}
 	}
 	return store.View{}, fmt.Errorf("message %d of queue %d in queue %d: %w", seq, origin, id, store.ErrNotFound)
@@ -60,5 +63,6 @@ func (s *Store) Groups(_ context.Context, id store.QueueID, after *string, limit
 	if err != nil {
 		return nil, err
 	}
-	return q.Groups(s.clock.Now(), after, limit), nil
+	now, ahead := s.read(q)
+	return ahead.Groups(q.Groups(now, after, limit)), nil
 }

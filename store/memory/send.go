@@ -24,10 +24,11 @@ func (s *Store) send(p store.SendParams) (store.SendResult, error) {
 	if err != nil {
 		return store.SendResult{}, err
 	}
-	now := s.clock.Now()
+	now, ahead := s.read(q)
 	metas := model.Metas(p.Entries, s.clock)
 	next := q.Next()
 	_, res, changed, err := q.Send(now, model.Sending{Entries: metas, Once: p.Once, Whole: p.Whole})
+	res = ahead.Sent(res)
 	if err != nil || !changed {
 		return res, err
 	}

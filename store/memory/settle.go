@@ -22,7 +22,11 @@ func (s *Store) settle(p store.SettleParams) (res store.SettleResult, frees bool
 	if err != nil {
 		return store.SettleResult{}, false, err
 	}
-	now := s.clock.Now()
+	now, ahead := s.read(q)
+	if p.Select != nil {
+		sel := ahead.Selection(*p.Select)
+		p.Select = &sel
+	}
 	ev, outcomes, next, changed := q.Settle(now, p)
 	res = store.SettleResult{Outcomes: outcomes, Next: next, NextDue: q.NextDue(now)}
 	return res, changed && q.Frees(ev.Released()), nil

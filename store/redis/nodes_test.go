@@ -125,6 +125,7 @@ func (n *nodes) WatchLogs(notify func(store.LogID, uint32)) { n.all[0].WatchLogs
 
 func (n *nodes) Ping(ctx context.Context) error { return n.any().Ping(ctx) }
 func (n *nodes) Info() store.Info               { return n.any().Info() }
+func (n *nodes) Clock() store.Clock             { return n.any().Clock() }
 
 func (n *nodes) Close() error {
 	var err error

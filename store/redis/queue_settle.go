@@ -2,6 +2,8 @@ package redis
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/dabba-mq/dabba/store"
 )
@@ -13,10 +15,29 @@ var (
 
 // settle settles messages of a part, together with other settlements that wait.
 func (s part) settle(ctx context.Context, p store.SettleParams) (store.SettleResult, error) {
+	p = s.resolved(p)
 	if b := settleBurden(p); p.Select == nil && b.small() {
 		return merge(ctx, s.Store, s.settles, s.settleKind(p), p, b)
 	}
 	return s.settleAlone(ctx, p)
+}
+
+// resolved takes what is to wait for the wall clock for a delay.
+func (s *Store) resolved(p store.SettleParams) store.SettleParams {
+	now := s.Clock().Wall
+	resolve := func(i *store.SettleItem) {
+		if !i.NotBefore.IsZero() {
+			i.After, i.NotBefore = max(i.After, i.NotBefore.Sub(now)), time.Time{}
+		}
+	}
+	resolve(&p.Each)
+	if slices.ContainsFunc(p.Items, func(i store.SettleItem) bool { return !i.NotBefore.IsZero() }) {
+		p.Items = slices.Clone(p.Items)
+		for i := range p.Items {
+			resolve(&p.Items[i])
+		}
+	}
+	return p
 }
 
 // settleAlone makes one settlement.

@@ -36,6 +36,8 @@ type Options struct {
 	Prefix string
 	// Now, if set, is the time instead of that of the server's clock.
 	Now func() time.Time
+	// Wall shows the wall clock; nil means that queue time is that, if Now is set, or else the machine's.
+	Wall func() time.Time
 	// monotonic is the machine's clock that is never set, if not the real one.
 	monotonic func() time.Duration
 	// Silence is after how long without a word from the server calls fail at once instead of waiting for it; those that wait
@@ -107,6 +109,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	at, err := parseEndpoint(o.URL)
 	if err != nil {
 		return nil, fmt.Errorf("address of Redis: %w", err)
+	}
+	if o.Wall == nil && o.Now == nil {
+		o.Wall = time.Now
 	}
 	s := &Store{o: o, endpoint: at, mergers: newMergers(), id: rand.Text()}
 	if s.elapsed.monotonic = o.monotonic; o.monotonic == nil {

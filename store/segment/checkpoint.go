@@ -15,9 +15,9 @@ import (
 
 // A checkpoint file is a magic and version, then sections, each with its own checksum; all numbers are little-endian.
 //
-//	file      "DABBACKP" | version u32, now 2 | sections
+//	file      "DABBACKP" | version u32, now 3 | sections
 //	section   kind u8 | length u32 | CRC32C u32 of kind, length and content | content
-//	1 start   replay file u32 | offset u32 | after LSN u64 | queue time i64 | n u32 | n × data file u32
+//	1 start   replay file u32 | offset u32 | after LSN u64 | queue time i64 | n u32 | n × data file u32 | what the clocks showed
 //	2 pairs   stamp LSN u64 | the key-value part as in model
 //	3 queue   generation u64 | stamp LSN u64 | placed u64 | n u32 | n × extent | the queue as in model
 //	  extent  data file u32 | first u64 | last u64 | live u64 | bytes u64 | end u32 | n u32 | n × { seq u32 | offset u32 }
@@ -25,7 +25,9 @@ import (
 //	5 log     see logreplay.go
 const (
 	checkpointMagic   = "DABBACKP"
-	checkpointVersion = 2
+	checkpointVersion = 3
+	// Version 2 had no reading of the clocks in start, and queues and logs as in version 2 of package model.
+	oldestCheckpointVersion = 2
 
 	sectionHead = 9
 )
@@ -49,6 +51,8 @@ func checkpointName(n uint64) string { return fmt.Sprintf("%s%08d", checkpointPr
 type start struct {
 	journal.Start
 	at model.Millis
+	// clock is the reading at that time; nil if the checkpoint has none.
+	clock *model.Reading
 }
 
 func (st start) encode(b []byte) []byte {
@@ -60,19 +64,33 @@ func (st start) encode(b []byte) []byte {
 	for _, file := range st.Sealed {
 		b = binary.LittleEndian.AppendUint32(b, file)
 	}
+	if st.clock != nil {
+		b = st.clock.Encode(b)
+	}
 	return b
 }
 
 func decodeStart(b []byte) (start, error) {
-	if len(b) < 28 || len(b) != 28+4*int(binary.LittleEndian.Uint32(b[24:])) {
+	n := 0
+	if len(b) >= 28 {
+		n = int(binary.LittleEndian.Uint32(b[24:]))
+	}
+	if len(b) < 28 || n > (len(b)-28)/4 {
 		return start{}, fmt.Errorf("start section of %d bytes: %w", len(b), store.ErrCorrupt)
 	}
 	st := start{at: model.Millis(binary.LittleEndian.Uint64(b[16:]))}
 	st.File = binary.LittleEndian.Uint32(b)
 	st.Offset = binary.LittleEndian.Uint32(b[4:])
 	st.After = journal.LSN(binary.LittleEndian.Uint64(b[8:]))
-	for b = b[28:]; len(b) > 0; b = b[4:] {
+	for b = b[28:]; len(st.Sealed) < n; b = b[4:] {
 		st.Sealed = append(st.Sealed, binary.LittleEndian.Uint32(b))
+	}
+	if len(b) > 0 {
+		clock, err := model.DecodeReading(b)
+		if err != nil {
+			return start{}, fmt.Errorf("start section: %w", err)
+		}
+		st.clock = &clock
 	}
 	return st, nil
 }
@@ -191,7 +209,8 @@ func (s *Store) checkpoint() error {
 
 func (s *Store) checkpointLocked() error {
 	began := s.o.Now()
-	st := start{Start: s.journal.Mark(), at: s.clock.Now()}
+	clock := s.reading()
+	st := start{Start: s.journal.Mark(), at: clock.At, clock: &clock}
 	sealed := s.sealedBefore(st.File)
 	s.upkeep.tried++ // never twice: CURRENT may name one that failed to be published
 	number := s.upkeep.tried

@@ -25,8 +25,9 @@ func (s *Store) Claim(ctx context.Context, p store.ClaimParams) (store.ClaimResu
 	if err := s.await(lsn, err); err != nil {
 		return store.ClaimResult{}, err
 	}
+	ahead := s.clock.Ahead()
 	res := store.ClaimResult{
-		Token: c.Token, Deadline: model.Time(c.Deadline), Died: len(c.Died) + len(c.Lapsed), Expired: len(c.Expired),
+		Token: c.Token, Deadline: ahead.Time(c.Deadline), Died: len(c.Died) + len(c.Lapsed), Expired: len(c.Expired),
 		Ready: c.ready, Repeated: c.Repeated, NextDue: c.due,
 	}
 	if len(c.Seqs) == 0 {
@@ -34,7 +35,7 @@ func (s *Store) Claim(ctx context.Context, p store.ClaimParams) (store.ClaimResu
 	}
 	res.Messages = make([]store.Delivery, 0, len(c.Seqs))
 	damaged, err := s.read(ctx, q, c.Seqs, func(i int, m model.Stored) {
-		res.Messages = append(res.Messages, m.Deliver(c.leases[i]))
+		res.Messages = append(res.Messages, ahead.Delivery(m.Deliver(c.leases[i])))
 	})
 	for _, d := range damaged {
 		res.Died++
@@ -75,7 +76,7 @@ func (s *Store) claim(q *queue, p store.ClaimParams) (claimed, journal.LSN, erro
 	if err := q.check(p.Revision); err != nil {
 		return claimed{}, q.last, err
 	}
-	now := s.clock.Now()
+	now := s.follow(q, false)
 	ev, leases, changed := q.state.Claim(now, p)
 	c := claimed{Claimed: ev, leases: leases, ready: q.state.Claimable()}
 	c.due = q.state.NextDue(now)

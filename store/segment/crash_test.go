@@ -30,7 +30,7 @@ var small = storetest.Disk{
 	},
 	Open: func(fs disk.FS, c *storetest.Clock, rand io.Reader, seen *storetest.Exercised) (store.Store, error) {
 		s, err := Open(context.Background(), Options{
-			Dir: storetest.Folder, Now: c.Now, Rand: rand, FileSize: 2 * journal.MinFileSize, fs: fs,
+			Dir: storetest.Folder, Now: c.Elapsed, Wall: c.Now, Boot: c.Boot, Rand: rand, FileSize: 2 * journal.MinFileSize, fs: fs,
 			Events: Events{
 				Warning: func(text string) {
 					if strings.Contains(text, "cut off") {

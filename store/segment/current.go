@@ -96,9 +96,9 @@ func checkHead(name string, b []byte, magic string) error {
 	if string(b[:8]) != magic {
 		return fmt.Errorf("%s: not a Dabba file: %w", name, store.ErrCorrupt)
 	}
-	if v := binary.LittleEndian.Uint32(b[8:]); v != checkpointVersion {
-		return fmt.Errorf("%s: format version %d, this program reads %d; use the program that wrote it: %w",
-			name, v, checkpointVersion, store.ErrVersion)
+	if v := binary.LittleEndian.Uint32(b[8:]); v < oldestCheckpointVersion || v > checkpointVersion {
+		return fmt.Errorf("%s: format version %d, this program reads %d to %d; use the program that wrote it: %w",
+			name, v, oldestCheckpointVersion, checkpointVersion, store.ErrVersion)
 	}
 	return nil
 }

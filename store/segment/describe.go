@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/internal/journal"
@@ -23,6 +24,8 @@ var typeNames = map[uint8]string{
 	typeRestarted:  "restarted",
 	typeKept:       "kept",
 	typePurged:     "purged",
+	typeClock:      "clock",
+	typeStepped:    "stepped",
 
 	typeLogConfigured: "log configured",
 	typeLogDropped:    "log dropped",
@@ -59,6 +62,12 @@ func story(r record.Record) (string, error) {
 		return "queue deleted with its messages", nil
 	case typeRestarted:
 		return "a process opened the folder", nil
+	case typeClock:
+		e, err := model.DecodeReading(r.Payload)
+		return fmt.Sprintf("queue time %s, %s by the wall clock", instant(e.At), instant(e.At+model.Millis(e.Ahead))), err
+	case typeStepped:
+		ev, err := model.DecodeStepped(r.Payload)
+		return fmt.Sprintf("the wall clock is ahead of queue time by %v", time.Duration(ev.Ahead)*time.Millisecond), err
 	case typeConfigured:
 		ev, err := model.DecodeConfigured(r.Payload)
 		return tellConfigured(ev), err

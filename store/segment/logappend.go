@@ -38,7 +38,7 @@ func (s *Store) Append(ctx context.Context, p store.AppendParams) (store.AppendR
 			s.notifyLog(p.Log, part.Partition)
 		}
 	}
-	return res, nil
+	return s.clock.Ahead().Appended(res), nil
 }
 
 // remembers says whether an append was made before.

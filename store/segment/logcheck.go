@@ -41,7 +41,7 @@ func (c *checking) countRecords(pos journal.Position, r record.Record) (n int64,
 			if at, _, ok := w.find(seqOf(o)); seqOf(o) < w.floor || !ok || !leadsTo(at, pos) {
 				continue
 			}
-			if _, err := b.Record(run, o); err != nil {
+			if _, err := b.Record(run, o, 0); err != nil {
 				return n, err
 			}
 			n++

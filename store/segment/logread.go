@@ -27,7 +27,7 @@ func (s *Store) Fetch(ctx context.Context, p store.FetchParams) (store.FetchResu
 	if err != nil {
 		return store.FetchResult{}, fmt.Errorf("fetch from log %d: %w", p.Log, err)
 	}
-	f := fetching{FetchResult: store.FetchResult{Bounds: bounds}, most: p.Max, left: p.MaxBytes, share: memlimit.From(ctx)}
+	f := fetching{FetchResult: store.FetchResult{Bounds: bounds}, most: p.Max, left: p.MaxBytes, share: memlimit.From(ctx), ahead: s.clock.Ahead()}
 	w := logWalk{store: s, log: l, partition: p.Partition, next: p.Offset, end: bounds.Next, take: f.take}
 	if err := w.run(); err != nil && (len(f.Records) == 0 || !endsEarly(err)) {
 		return store.FetchResult{}, fmt.Errorf("fetch from log %d: %w", p.Log, err)
@@ -51,9 +51,9 @@ func (s *Store) Seek(_ context.Context, id store.LogID, partition uint32, at tim
 	if err != nil {
 		return 0, fmt.Errorf("seek in log %d: %w", id, err)
 	}
-	sought := model.MillisOf(at)
+	sought, ahead := model.MillisOf(at), s.clock.Ahead()
 	for from := bounds.First; from < bounds.Next; {
-		begin, end, ok := l.seek(partition, sought, from)
+		begin, end, ok := l.seek(partition, sought, ahead, from)
 		if !ok || begin >= bounds.Next {
 			break
 		}
@@ -61,7 +61,7 @@ func (s *Store) Seek(_ context.Context, id store.LogID, partition uint32, at tim
 		w := logWalk{store: s, log: l, partition: partition, next: begin, end: min(end, bounds.Next)}
 		w.take = func(_ journal.Skimmed, b *model.LogBatch, run model.LogRun, o, end store.Offset) (store.Offset, bool, error) {
 			for ; o < end; o++ {
-				if found = b.Time(run, o) >= sought; found {
+				if found = b.Time(run, o, ahead) >= sought; found {
 					return o, false, nil
 				}
 			}
@@ -78,13 +78,13 @@ func (s *Store) Seek(_ context.Context, id store.LogID, partition uint32, at tim
 	return bounds.Next, nil
 }
 
-func (l *log) seek(partition uint32, at model.Millis, from store.Offset) (begin, end store.Offset, ok bool) {
+func (l *log) seek(partition uint32, at model.Millis, ahead model.Ahead, from store.Offset) (begin, end store.Offset, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state == nil {
 		return 0, 0, false
 	}
-	return l.state.Seek(partition, at, from)
+	return l.state.Seek(partition, at, ahead, from)
 }
 
 // durableBounds are those of a partition, of which nothing can be taken back.
@@ -121,6 +121,7 @@ type fetching struct {
 	most  int
 	left  int64
 	share *memlimit.Share
+	ahead model.Ahead
 }
 
 // take takes in what it may of the records o to end of a run. It reads only that of a long record.
@@ -146,7 +147,7 @@ func (f *fetching) take(rec journal.Skimmed, b *model.LogBatch, run model.LogRun
 	}
 	for at := first; at < o; at++ {
 		from, to := b.Span(run, at)
-		r, err := b.RecordOf(run, at, contents[from-start:to-start:to-start])
+		r, err := b.RecordOf(run, at, contents[from-start:to-start:to-start], f.ahead)
 		if err != nil {
 			return at, false, err
 		}

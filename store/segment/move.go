@@ -17,6 +17,9 @@ func (s *Store) Move(ctx context.Context, p store.MoveParams) (store.MoveResult,
 	if err != nil {
 		return store.MoveResult{}, err
 	}
+	s.catchUp(ctx, source)
+	s.catchUp(ctx, target)
+	p.Select = s.clock.Ahead().Selection(p.Select)
 	bodies, next, lsn, err := s.bodies(source, p)
 	if err := s.await(lsn, err); err != nil {
 		return store.MoveResult{}, err

@@ -98,7 +98,7 @@ func (s *Store) load(ctx context.Context) error {
 		return err
 	}
 	s.upkeep.published, s.upkeep.tried = number, number
-	s.clock = model.NewClock(s.o.Now, l.latest)
+	s.resumeTime(&l)
 	if err := s.begin(ctx, number); err != nil {
 		return errors.Join(err, s.journal.Close())
 	}
@@ -169,11 +169,14 @@ func (s *Store) wheres() []*where {
 
 // restart records, durably, that tokens go on far above those given out before.
 func (s *Store) restart(ctx context.Context) error {
-	if err := s.journal.Room(ctx, record.HeaderSize+8, true); err != nil {
+	if err := s.journal.Room(ctx, readingLen, true); err != nil {
 		return err
 	}
-	ev := model.Restarted{At: s.clock.Now()}
-	lsn := s.append(seal(ev.Encode(room(8)), typeRestarted, 0), true)
+	ev := model.Restarted{Reading: s.reading(), Dated: true}
+	lsn := s.append(seal(ev.Encode(room(readingLen)), typeRestarted, 0), true)
+	for _, l := range s.allLogs() {
+		l.state.Protect(s.protected)
+	}
 	for _, q := range s.all() {
 		q.state.ApplyRestarted(ev)
 		q.last = lsn

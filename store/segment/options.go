@@ -4,6 +4,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/internal/disk"
 	"github.com/dabba-mq/dabba/store/internal/journal"
 )
@@ -24,8 +25,14 @@ const (
 type Options struct {
 	// Dir is the data folder; it is made if it is absent.
 	Dir string
-	// Now is the clock; its monotonic reading, if it has one, drives queue time.
+	// Now drives queue time: only differences of what it shows count, and it never goes back. Its monotonic reading is taken
+	// if it has one.
 	Now func() time.Time
+	// Wall shows the wall clock, which may be set at any time; nil means that Now does.
+	Wall func() time.Time
+	// Boot names the boot of the machine and says how long that has been up, suspensions included: by it the time for
+	// which the store was closed is measured. Nil, or an empty name, means that it is not known.
+	Boot func() (name string, up time.Duration)
 	// Rand is where salts come from; nil means crypto/rand.
 	Rand io.Reader
 	// Sync and Interval (default 1 s) choose when to sync.
@@ -48,6 +55,9 @@ type Events struct {
 	// Warning is called with a sentence for a person: an unreliable disk, a torn end that was cut off, trouble with
 	// reclaiming space.
 	Warning func(string)
+	// Gap is called while the store is opened if it was closed for a time that had to be guessed and is implausible, or the
+	// wall clock was set meanwhile.
+	Gap func(store.Gap)
 	// Damaged is called when a stored message cannot be read; it is set aside as dead.
 	Damaged func(error)
 	// Failed is called once when the store can write no more: the process should end.

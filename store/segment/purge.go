@@ -34,7 +34,9 @@ func (s *Store) purge(q *queue, sel store.Selection) (res store.PurgeResult, fre
 	if err := q.alive(); err != nil {
 		return res, false, q.last, err
 	}
-	ev, n, next, changed := q.state.Purge(s.clock.Now(), &sel)
+	now := s.follow(q, false)
+	sel = s.clock.Ahead().Selection(sel)
+	ev, n, next, changed := q.state.Purge(now, &sel)
 	res.Purged, res.Next = n, next
 	if changed {
 		q.last = s.append(seal(ev.Encode(room(13+8*len(ev.Seqs))), typePurged, q.id), true)

@@ -10,7 +10,7 @@ import (
 	"github.com/dabba-mq/dabba/store/internal/record"
 )
 
-// Types of records. The payloads are those of package model, version 2.
+// Types of records. The payloads are those of package model.
 const (
 	typeConfigured uint8 = iota + 1
 	typeDropped          // no payload
@@ -23,9 +23,15 @@ const (
 	typeRestarted // of all queues
 	typeKept
 	typePurged
+	typeClock   // what the clocks showed; of no queue
+	typeStepped // the wall clock was set
 )
 
-const payloadVersion = 2
+// Records have the version of package model; the one before it is read, too.
+const (
+	payloadVersion       = 3
+	oldestPayloadVersion = 2
+)
 
 // room returns a buffer that starts with room for a record's header.
 func room(size int) []byte {
@@ -79,9 +85,9 @@ func message(r record.Record, seq store.Seq) (model.Stored, error) {
 
 // checkVersion refuses payloads of another version.
 func checkVersion(r record.Record) error {
-	if r.Version != payloadVersion {
-		return fmt.Errorf("record type %d has payload version %d, this program reads %d: %w",
-			r.Type, r.Version, payloadVersion, store.ErrVersion)
+	if r.Version < oldestPayloadVersion || r.Version > payloadVersion {
+		return fmt.Errorf("record type %d has payload version %d, this program reads %d to %d: %w",
+			r.Type, r.Version, oldestPayloadVersion, payloadVersion, store.ErrVersion)
 	}
 	return nil
 }

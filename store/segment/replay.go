@@ -17,6 +17,8 @@ type loader struct {
 	queues int
 	logs   int
 	latest model.Millis // the highest queue time seen
+	// clock is the last reading of the clocks; nil if there is none, in a folder of an earlier version.
+	clock *model.Reading
 }
 
 // section takes in one section of a checkpoint.
@@ -24,6 +26,7 @@ func (l *loader) section(kind uint8, content []byte) (err error) {
 	switch kind {
 	case sectionStart:
 		l.start, err = decodeStart(content)
+		l.clock = l.start.clock
 		return err
 	case sectionPairs:
 		if len(content) < 8 {
@@ -82,6 +85,12 @@ func (l *loader) apply(lsn journal.LSN, pos journal.Position, r record.Record) e
 		return l.changed(lsn, r)
 	case typeRestarted:
 		return l.restarted(lsn, r)
+	case typeClock:
+		e, err := model.DecodeReading(r.Payload)
+		if err == nil {
+			l.read(e)
+		}
+		return err
 	case typeDropped:
 		return l.dropped(lsn, store.QueueID(r.Object))
 	case typeConfigured:
@@ -108,6 +117,9 @@ func (l *loader) apply(lsn journal.LSN, pos journal.Position, r record.Record) e
 	case typePurged:
 		ev, err := model.DecodePurged(r.Payload)
 		return l.event(q, lsn, ev.At, err, func() { q.state.ApplyPurged(ev) })
+	case typeStepped:
+		ev, err := model.DecodeStepped(r.Payload)
+		return l.event(q, lsn, ev.At, err, func() { q.state.ApplyStepped(ev) })
 	}
 	return fmt.Errorf("unknown type %d: %w", r.Type, store.ErrVersion)
 }
@@ -125,6 +137,11 @@ func (l *loader) event(q *queue, lsn journal.LSN, at model.Millis, err error, ap
 	return nil
 }
 
+// read takes in what the clocks showed.
+func (l *loader) read(e model.Reading) {
+	l.clock, l.latest = &e, max(l.latest, e.At)
+}
+
 func (l *loader) changed(lsn journal.LSN, r record.Record) error {
 	ev, err := model.DecodeChanged(r.Payload)
 	if err == nil && lsn > l.store.kv.last {
@@ -138,6 +155,9 @@ func (l *loader) restarted(lsn journal.LSN, r record.Record) error {
 	ev, err := model.DecodeRestarted(r.Payload)
 	if err != nil {
 		return err
+	}
+	if ev.Dated {
+		l.read(ev.Reading)
 	}
 	for _, q := range l.store.queues {
 		if err := l.event(q, lsn, ev.At, nil, func() { q.state.ApplyRestarted(ev) }); err != nil {

@@ -15,12 +15,15 @@ func (s *Store) Scan(ctx context.Context, p store.ScanParams) (store.ScanResult,
 	if err != nil {
 		return store.ScanResult{}, err
 	}
+	s.catchUp(ctx, q)
+	ahead := s.clock.Ahead()
+	p.Select = ahead.Selection(p.Select)
 	views, next, lsn, err := s.scan(q, p)
 	if err := s.await(lsn, err); err != nil {
 		return store.ScanResult{}, err
 	}
 	views, err = s.fill(ctx, q, views)
-	return store.ScanResult{Views: views, Next: next}, err
+	return store.ScanResult{Views: ahead.Views(views), Next: next}, err
 }
 
 func (s *Store) scan(q *queue, p store.ScanParams) ([]store.View, store.Seq, journal.LSN, error) {
@@ -58,20 +61,22 @@ func (s *Store) Lookup(ctx context.Context, id, origin store.QueueID, seq store.
 	if err != nil {
 		return store.View{}, err
 	}
+	s.catchUp(ctx, q)
+	ahead := s.clock.Ahead()
 	list, lsn, err := s.lookup(q, origin, seq)
 	if err := s.await(lsn, err); err != nil {
 		return store.View{}, err
 	}
 	for _, found := range list {
 		if found.View.State == 0 {
-			return found.View, nil
+			return ahead.View(found.View), nil
 		}
 		views, err := s.fill(ctx, q, []store.View{found.View})
 		if err != nil {
 			return store.View{}, err
 		}
 		if len(views) == 1 && (found.Sure || model.IsFrom(views[0], origin, seq)) {
-			return views[0], nil
+			return ahead.View(views[0]), nil
 		}
 	}
 	return store.View{}, fmt.Errorf("message %d of queue %d in queue %d: %w", seq, origin, id, store.ErrNotFound)
@@ -87,13 +92,14 @@ func (s *Store) lookup(q *queue, origin store.QueueID, seq store.Seq) ([]model.S
 }
 
 // Groups implements [store.QueueAdmin].
-func (s *Store) Groups(_ context.Context, id store.QueueID, after *string, limit int) ([]store.Group, error) {
+func (s *Store) Groups(ctx context.Context, id store.QueueID, after *string, limit int) ([]store.Group, error) {
 	q, err := s.find(id)
 	if err != nil {
 		return nil, err
 	}
+	s.catchUp(ctx, q)
 	list, lsn, err := s.groups(q, after, limit)
-	return list, s.await(lsn, err)
+	return s.clock.Ahead().Groups(list), s.await(lsn, err)
 }
 
 func (s *Store) groups(q *queue, after *string, limit int) ([]store.Group, journal.LSN, error) {

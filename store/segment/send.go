@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/internal/journal"
@@ -41,7 +42,7 @@ func (s *Store) Send(ctx context.Context, p store.SendParams) (store.SendResult,
 	if !res.Duplicate && res.Count > 0 {
 		s.notify(p.Queue)
 	}
-	return res, nil
+	return s.clock.Ahead().Sent(res), nil
 }
 
 // remembers says whether a send was made before.
@@ -59,7 +60,8 @@ func (s *Store) send(q *queue, p store.SendParams, metas []model.Meta, payloads 
 	if err := q.check(p.Revision); err != nil {
 		return store.SendResult{}, q.last, err
 	}
-	ev, res, changed, err := q.state.Send(s.clock.Now(), model.Sending{Entries: metas, Once: p.Once, Whole: p.Whole})
+	now := s.follow(q, slices.ContainsFunc(metas, func(m model.Meta) bool { return m.NotBefore > 0 }))
+	ev, res, changed, err := q.state.Send(now, model.Sending{Entries: metas, Once: p.Once, Whole: p.Whole})
 	if err != nil || !changed {
 		return res, q.last, err
 	}

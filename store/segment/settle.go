@@ -3,6 +3,8 @@ package segment
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/internal/journal"
@@ -36,7 +38,12 @@ func (s *Store) decideSettle(q *queue, p store.SettleParams) (res store.SettleRe
 	if err := q.check(p.Revision); err != nil {
 		return res, false, q.last, err
 	}
-	now := s.clock.Now()
+	now := s.follow(q, p.Each.NotBefore != time.Time{} ||
+		slices.ContainsFunc(p.Items, func(i store.SettleItem) bool { return !i.NotBefore.IsZero() }))
+	if p.Select != nil {
+		sel := s.clock.Ahead().Selection(*p.Select)
+		p.Select = &sel
+	}
 	ev, outcomes, next, changed := q.state.Settle(now, p)
 	res = store.SettleResult{Outcomes: outcomes, Next: next, NextDue: q.state.NextDue(now)}
 	if changed {

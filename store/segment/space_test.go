@@ -18,7 +18,7 @@ func TestRoomIsReclaimedWhenSendsAreRefused(t *testing.T) {
 	clock, sim := storetest.NewClock(), disk.NewSim()
 	const file = 16 * journal.MinFileSize
 	sim.Capacity = freeMargin + 6*file
-	s, err := Open(t.Context(), Options{Dir: "data", Now: clock.Now, FileSize: file, fs: sim})
+	s, err := Open(t.Context(), Options{Dir: "data", Now: clock.Elapsed, Wall: clock.Now, FileSize: file, fs: sim})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,12 +16,14 @@ import (
 
 // Store implements [store.Store] on a folder.
 type Store struct {
-	o       Options
-	lock    io.Closer
-	clock   *model.Clock
-	journal *journal.Journal
-	kv      pairs
-	space   space
+	o     Options
+	lock  io.Closer
+	clock *model.Clock
+	// protected is until when retention and times to live remove nothing.
+	protected model.Millis
+	journal   *journal.Journal
+	kv        pairs
+	space     space
 
 	// mu guards the maps and dropped.
 	mu      sync.RWMutex
@@ -75,6 +77,9 @@ func (s *Store) Info() store.Info {
 	return store.Info{Name: "segment", Promise: promise, Durable: true}
 }
 
+// Clock implements [store.Store].
+func (s *Store) Clock() store.Clock { return s.clock.Show(s.protected) }
+
 // Close implements [store.Store]. A last checkpoint makes the next start quick. Repeating it is harmless.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() { s.closeErr = s.shut() })
@@ -85,6 +90,7 @@ func (s *Store) shut() error {
 	s.closed.Store(true)
 	s.upkeep.stop()
 	if s.journal.Err() == nil {
+		s.recordTime()
 		if err := s.checkpoint(); err != nil {
 			s.o.Events.warn("no checkpoint on closing, the next start replays more of the journal: " + err.Error())
 		}

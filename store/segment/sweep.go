@@ -31,7 +31,7 @@ func (s *Store) sweep(q *queue) (store.SweepResult, journal.LSN, error) {
 	if err := q.alive(); err != nil {
 		return store.SweepResult{}, q.last, err
 	}
-	now := s.clock.Now()
+	now := s.follow(q, false)
 	ev, changed := q.state.Sweep(now)
 	if changed {
 		q.last = s.append(seal(ev.Encode(room(16+8*(len(ev.Expired)+len(ev.Lapsed)))), typeSwept, q.id), true)
@@ -44,11 +44,12 @@ func (s *Store) sweep(q *queue) (store.SweepResult, journal.LSN, error) {
 }
 
 // Stats implements [store.Queues].
-func (s *Store) Stats(_ context.Context, id store.QueueID) (store.Stats, error) {
+func (s *Store) Stats(ctx context.Context, id store.QueueID) (store.Stats, error) {
 	q, err := s.find(id)
 	if err != nil {
 		return store.Stats{}, err
 	}
+	s.catchUp(ctx, q)
 	res, lsn, err := s.stats(q)
 	return res, s.await(lsn, err)
 }

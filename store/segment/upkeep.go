@@ -44,8 +44,13 @@ func (u *upkeep) start(s *Store) {
 		again := time.NewTimer(upkeepAgain)
 		defer again.Stop()
 		again.Stop()
+		clock := time.NewTicker(recordEvery)
+		defer clock.Stop()
 		for {
 			select {
+			case <-clock.C:
+				s.recordTime()
+				continue
 			case <-u.wanted:
 			case <-again.C:
 			case <-u.quit:

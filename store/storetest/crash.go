@@ -196,7 +196,8 @@ func (p crashPlan) run(t *testing.T, d Disk, seen *Exercised) int {
 	cut()                         // when the workload ended before
 	go func() { _ = w.close() }() // a dead process answers no more, and a dead disk may hold it up
 	if p.turnBack {
-		w.clock.Jump(-time.Hour)
+		w.turned = time.Hour
+		w.clock.Jump(-w.turned)
 	}
 	var shown *glimpse
 	if p.kill {
@@ -228,6 +229,7 @@ func (w *world) recover(d Disk, sim *disk.Sim, rng *rand.Rand, nested bool, show
 	if err != nil {
 		return fmt.Errorf("open after the crash: %w\n%v", err, sim)
 	}
+	clock.Jump(w.turned) // it is corrected, and so is what the store shows
 	found, err := observe(w.ctx, s, clock, w)
 	if err == nil {
 		err = errors.Join(w.match(found), shown.compare(found))
@@ -283,6 +285,7 @@ type world struct {
 	sim     *disk.Sim
 	process *process
 	clock   *Clock
+	turned  time.Duration // how far the wall clock was put back after the crash
 	rng     *rand.Rand
 	seen    *Exercised
 	store   store.Store

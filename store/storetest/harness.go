@@ -17,6 +17,14 @@ type Harness struct {
 	// Check looks through what a store kept that Open or Reopen returned and that was closed, and returns what is damaged.
 	// Nil if the backend has nothing that could be looked through.
 	Check func(t *testing.T, s store.Store) (problems []string)
+	// Steps says that the store's queue time does not notice when the wall clock is set ([Clock.Jump]), and that what names an
+	// instant follows it.
+	Steps bool
+	// Boots says that the store measures how long it was closed if the machine ran all the time, and reports in Gaps what it
+	// found out when it was last opened.
+	Boots bool
+	// Gaps are the gaps that a store reported while it was opened.
+	Gaps func(s store.Store) []store.Gap
 	// lone says that the store serves one caller at a time, tells nobody, does not end and trusts its clock. No backend
 	// is like that.
 	lone bool
@@ -49,6 +57,8 @@ type group struct {
 	busy    bool // the cases need more than a lone store
 	spreads bool // the cases are about queues with shards
 	restful bool // the cases hold as well when the store is closed and opened again before each call
+	steps   bool // the cases set the wall clock
+	boots   bool // the cases set the wall clock while the store is closed
 	cases   []testCase
 }
 
@@ -92,11 +102,13 @@ func Run(t *testing.T, h Harness) {
 		{name: "lookup", cases: lookupCases, restful: true},
 		{name: "groups", cases: groupsCases, restful: true},
 		{name: "shards", cases: shardCases, spreads: true},
+		{name: "wall clock", cases: wallCases, steps: true, restful: true},
+		{name: "wall clock over a restart", cases: wallReopenCases, steps: true, boots: true, reopens: true},
 		{name: "log", cases: logCases},
 		{name: "log at once", cases: logBusyCases, busy: true},
 		{name: "log reopen", cases: logReopenCases, reopens: true},
 	} {
-		if g.reopens && h.Reopen == nil || g.busy && h.lone || g.spreads && !spreads {
+		if g.reopens && h.Reopen == nil || g.busy && h.lone || g.spreads && !spreads || g.steps && !h.Steps || g.boots && !h.Boots {
 			continue
 		}
 		if g.restful && h.Reopen != nil {

@@ -74,6 +74,10 @@ func (s *plain) Info() store.Info {
 	return store.Info{Name: "plain", Promise: "what the contract says"}
 }
 
+func (s *plain) Clock() store.Clock {
+	return store.Clock{Now: store.Instant(s.now().UnixMilli()), Wall: s.now()}
+}
+
 func (s *plain) Close() error { return nil }
 
 func (s *plain) now() time.Time { return time.UnixMilli(s.clock.Now().UnixMilli()).UTC() }

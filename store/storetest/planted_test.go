@@ -116,8 +116,8 @@ func TestPlanted(t *testing.T) {
 			Package: "./store/segment", Run: "TestCrash",
 		},
 		{
-			Name: "queue time starts at the wall clock again", File: "store/segment/open.go",
-			Old: "model.NewClock(s.o.Now, l.latest)", New: "model.NewClock(s.o.Now, 0)",
+			Name: "queue time starts at the wall clock again", File: "store/segment/time.go",
+			Old: "s.clock = model.NewClock(s.o.Now, s.wall, now)", New: "s.clock = model.NewClock(s.o.Now, s.wall, wall)",
 			Package: "./store/segment", Run: "TestCrash",
 		},
 		{

@@ -16,7 +16,7 @@ var logPlants = []storetest.Plant{
 	},
 	{
 		Name: "thinned marks forget the highest time", File: "store/internal/model/log.go",
-		Old: "latest: max(a.latest, b.latest)}", New: "latest: a.latest}",
+		Old: "latest: max(a.latest, b.latest), stamp", New: "latest: a.latest, stamp",
 		Package: "./store/segment", Run: "TestContract/log",
 	},
 	{

@@ -20,17 +20,18 @@ var timeCases = []testCase{
 
 func timeBack(f *fixture) {
 	q := f.queue(store.Settings{})
-	var last time.Time
+	var last store.Instant
 	for _, jump := range []time.Duration{0, -time.Hour, time.Second, time.Hour, -2 * time.Hour, 3 * time.Hour} {
 		f.clock.Jump(jump)
 		r := f.send(q, "a")
-		if r.SentAt.Before(last) {
-			f.Fatalf("Send after a jump of %v: got sent at %v, want not before %v", jump, r.SentAt, last)
+		at := f.store.Clock().Instant(r.SentAt)
+		if at < last {
+			f.Fatalf("Send after a jump of %v: got sent at %v, want not before %v", jump, at, last)
 		}
-		last = r.SentAt
+		last = at
 		c := f.claimFor(q, 1, 0)
-		if c.Deadline.Before(last) {
-			f.Fatalf("Claim after a jump of %v: got deadline %v, want not before %v", jump, c.Deadline, last)
+		if ends := f.store.Clock().Instant(c.Deadline); ends < last {
+			f.Fatalf("Claim after a jump of %v: got deadline %v, want not before %v", jump, ends, last)
 		}
 		f.settle(q, items(c, store.Done, 0)...)
 	}

@@ -70,6 +70,12 @@ func (j *Journal) Room(ctx context.Context, n int, essential bool) error {
 	}
 }
 
+// HasRoom is Room for those who do not wait: it says whether there is room now.
+func (j *Journal) HasRoom(n int, essential bool) bool {
+	wait, err := j.tryRoom(n, essential)
+	return wait == nil && err == nil
+}
+
 // tryRoom returns nil, nil when there is room, or a channel that is closed when it is worth looking again.
 func (j *Journal) tryRoom(n int, essential bool) (<-chan struct{}, error) {
 	need := worstCase(n) + j.margin()

@@ -1,45 +1,100 @@
 package model
 
 import (
-	"math"
 	"sync"
 	"time"
+
+	"github.com/dabba-mq/dabba/store"
 )
 
-// Clock is queue time: it goes on from the highest time recorded, at the pace of the monotonic clock, and never back.
-// Safe for concurrent use.
+// settles is by how much the wall clock may differ from what is known of it before that is given up for what it shows. Below
+// it are only rounding, and the time between two readings.
+const settles = 50
+
+// Clock is the source of queue time and of the wall clock. Safe for concurrent use.
 type Clock struct {
-	now   func() time.Time
-	start time.Time
-	base  Millis
+	now, wall func() time.Time
+	start     time.Time // what now showed at base
+	base      Millis
 
-	mu   sync.Mutex
-	last Millis
+	mu    sync.Mutex
+	last  Millis
+	ahead Ahead
 }
 
-// NewClock starts at the later of the wall clock and floor.
-func NewClock(now func() time.Time, floor Millis) *Clock {
-	start := now()
-	base := max(Millis(start.UnixMilli()), floor)
-	return &Clock{now: now, start: start, base: base, last: base}
+// Ahead is by how much the wall clock is ahead of queue time. It turns queue time into what people are shown.
+type Ahead Millis
+
+// NewClock continues queue time from base. Only differences of what now shows count; wall shows the wall clock, nil means
+// that now does.
+func NewClock(now, wall func() time.Time, base Millis) *Clock {
+	if wall == nil {
+		wall = now
+	}
+	c := &Clock{now: now, wall: wall, start: now(), base: base, last: base}
+	if ahead := Ahead(MillisOf(wall()) - base); ahead.far() {
+		c.ahead = ahead
+	}
+	return c
 }
 
-// Now is the present queue time.
+// Now is queue time: it never goes back.
 func (c *Clock) Now() Millis {
-	at := c.base + Millis(c.now().Sub(c.start)/time.Millisecond)
+	now, _ := c.Read()
+	return now
+}
+
+// Ahead is by how much the wall clock is ahead.
+func (c *Clock) Ahead() Ahead {
+	_, ahead := c.Read()
+	return ahead
+}
+
+// Read reads both clocks.
+func (c *Clock) Read() (Millis, Ahead) {
+	at := c.elapsed()
+	measured := Ahead(MillisOf(c.wall()) - at)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last = max(c.last, at)
-	return c.last
+	if (measured - c.ahead).far() {
+		c.ahead = c.measure(c.ahead)
+	}
+	return c.last, c.ahead
 }
 
-// Until is how long from the present queue time, which counts whole milliseconds, until a wall-clock time; negative when
-// it has passed. What is further away than a duration can say is as far as it can say.
-func (c *Clock) Until(wall time.Time) time.Duration {
-	now := c.now()
-	until, part := wall.Sub(now.Round(0)), now.Sub(c.start)%time.Millisecond
-	return until + min(part, math.MaxInt64-max(until, 0))
+func (c *Clock) elapsed() Millis { return c.base + Millis(c.now().Sub(c.start)/time.Millisecond) }
+
+func (a Ahead) far() bool { return a >= settles || a <= -settles }
+
+// measure is by how much the wall clock is ahead. It does not count when the process was stopped between two readings.
+func (c *Clock) measure(known Ahead) Ahead {
+	for range 10 {
+		before := c.elapsed()
+		wall := MillisOf(c.wall())
+		if c.elapsed()-before <= settles/10 {
+			return Ahead(wall - before)
+		}
+	}
+	return known
 }
 
-// Time turns queue time into an instant for people.
+// Show is what the store says about its clocks, given until when nothing is removed.
+func (c *Clock) Show(protected Millis) store.Clock {
+	now, ahead := c.Read()
+	return store.Clock{
+		Now: store.Instant(now), Wall: ahead.show(Time(now)), Protected: time.Duration(max(protected-now, 0)) * time.Millisecond,
+	}
+}
+
+// Time turns queue time into an instant, which is what the wall clock showed only if that is not ahead.
 func Time(at Millis) time.Time { return time.UnixMilli(int64(at)).UTC() }
+
+// ceilMillis is an instant in milliseconds, rounded up.
+func ceilMillis(t time.Time) Millis {
+	ms := MillisOf(t)
+	if Time(ms).Before(t) {
+		ms++
+	}
+	return ms
+}

@@ -19,10 +19,13 @@ type facts struct {
 	group    uint32 // text; 0 for none
 	alias    uint32 // hash of where a moved message comes from; 0 for one that was sent here, or is new here
 	priority uint8
-	part     uint8  // of a message that was sent with a delay: how many ms of its tick have passed when it is due
+	part     uint8  // of a message that was sent with a delay: how many ms of its tick have passed when it is due, plus partByWall
 	avail    int64  // tick of first availability: of the due time, for one that was sent with a delay
 	expires  Millis // end of the time to live; 0 for none
 }
+
+// partByWall marks a message that waits for the wall clock: its due time is what that has to show.
+const partByWall = 128
 
 // The fields of facts as columns.
 const (
@@ -149,10 +152,12 @@ func (c *columns) expires(seq store.Seq) Millis { return Millis(c.field(seq, fie
 func (c *columns) alias(seq store.Seq) uint32   { return uint32(c.field(seq, fieldAlias)) }
 func (c *columns) count(k kind) int64           { return c.counts[k] }
 
-// due is when a planned message becomes ready.
+// due is when a planned message becomes ready; byWall says that this is what the wall clock has to show.
 func (c *columns) due(seq store.Seq) Millis {
-	return Millis(c.avail(seq)*tickMillis + c.field(seq, fieldPart))
+	return Millis(c.avail(seq)*tickMillis + c.field(seq, fieldPart)&^partByWall)
 }
+
+func (c *columns) byWall(seq store.Seq) bool { return c.field(seq, fieldPart)&partByWall != 0 }
 
 // kind says where a message stands that has no slot.
 func (c *columns) kind(seq store.Seq) kind {

@@ -36,6 +36,7 @@ func (q *Queue) advance(now Millis) {
 			q.ripen(seq, e.at)
 		}
 	}
+	q.ripenByWall(now)
 	q.relieve(now)
 }
 
@@ -77,8 +78,11 @@ func (q *Queue) NextDue(now Millis) time.Duration {
 	if at, ok := q.firstPlanned(); ok {
 		sooner(at)
 	}
-	if at, ok := q.firstExpiry(); ok {
+	if at, ok := q.firstByWall(); ok {
 		sooner(at)
+	}
+	if at, ok := q.firstExpiry(); ok {
+		sooner(max(at, q.protected))
 	}
 	if q.settings.Retention > 0 {
 		if _, avail, ok := q.eldest(); ok {
@@ -114,9 +118,9 @@ func (q *Queue) firstPlanned() (Millis, bool) {
 	return 0, false
 }
 
-// expiry is when a message of that age passes retention: up to a tick late, never early.
+// expiry is when a message of that age passes retention: up to a tick late, never early, and not while that removes nothing.
 func (q *Queue) expiry(avail int64) Millis {
-	return Millis((avail+1)*tickMillis) + Millis(q.settings.Retention/time.Millisecond)
+	return max(Millis((avail+1)*tickMillis)+Millis(q.settings.Retention/time.Millisecond), q.protected)
 }
 
 func tick(at Millis) int64 { return int64(at) / tickMillis }

@@ -7,7 +7,7 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-// The encodings of events, version 2. All numbers are little-endian and of fixed width; a text, blob or list starts
+// The encodings of events, version 3. All numbers are little-endian and of fixed width; a text, blob or list starts
 // with its length as u32; times are i64 milliseconds of queue time.
 //
 //	configured  at | created u8 | settings
@@ -17,10 +17,12 @@ import (
 //	            flags u8 (1 expired dead, 2 tail) | history u32
 //	claimed     at | deadline | token u64 | flags u8 (1 repeated, 2 attempt, 4 lapsed) | consumer text | seqs | died |
 //	            expired | [lapsed] | [attempt 16 | its end]
-//	settled     at | n u32 | n × { seq u64 | target u8 | flags u8 (1 uncount, 2 backs off) | due | reason text }
+//	settled     at | n u32 | n × { seq u64 | target u8 | flags u8 (1 uncount, 2 backs off, 4 due by the wall clock) | due | reason text }
 //	swept       at | expired | lapsed
 //	purged      at | all u8 | seqs
-//	restarted   at
+//	restarted   at | [the rest of reading]; records of version 2 have no more than at
+//	reading     at | ahead i64 | protected | up i64 (ms) | boot text
+//	stepped     at | before | ahead i64
 //
 // Those that carry messages are in messages.go.
 
@@ -147,6 +149,7 @@ func DecodeClaimed(b []byte) (Claimed, error) {
 const (
 	changeUncount = 1
 	changeBacks   = 2
+	changeByWall  = 4
 )
 
 // Encode appends the event.
@@ -164,6 +167,9 @@ func (ev Settled) Encode(b []byte) []byte {
 		if c.Backs {
 			flags |= changeBacks
 		}
+		if c.ByWall {
+			flags |= changeByWall
+		}
 		w.u8(flags)
 		w.millis(c.Due)
 		w.text(c.Reason)
@@ -180,9 +186,9 @@ func DecodeSettled(b []byte) (Settled, error) {
 		c := &ev.Changes[i]
 		c.Seq, c.Target = r.seq(), store.Target(r.u8())
 		flags := r.u8()
-		c.Uncount, c.Backs = flags&changeUncount != 0, flags&changeBacks != 0
+		c.Uncount, c.Backs, c.ByWall = flags&changeUncount != 0, flags&changeBacks != 0, flags&changeByWall != 0
 		c.Due, c.Reason = r.millis(), r.text()
-		if t := ev.Changes[i].Target; t < store.Done || t > store.Dead {
+		if t := ev.Changes[i].Target; t < store.Done || t > store.Dead || c.ByWall && (t != store.Ready || c.Backs) {
 			r.failed = true
 		}
 	}
@@ -223,14 +229,61 @@ func DecodePurged(b []byte) (Purged, error) {
 
 // Encode appends the event.
 func (ev Restarted) Encode(b []byte) []byte {
-	return binary.LittleEndian.AppendUint64(b, uint64(ev.At))
+	if !ev.Dated {
+		return binary.LittleEndian.AppendUint64(b, uint64(ev.At))
+	}
+	return ev.Reading.Encode(b)
 }
 
 // DecodeRestarted reads what Encode wrote.
 func DecodeRestarted(b []byte) (Restarted, error) {
+	if len(b) == 8 {
+		return Restarted{Reading: Reading{At: Millis(binary.LittleEndian.Uint64(b))}}, nil
+	}
 	r := reader{b: b}
-	ev := Restarted{At: r.millis()}
+	ev := Restarted{Reading: r.reading(), Dated: true}
 	return ev, r.done("restarted")
+}
+
+// ReadingLen is how long the encoding of a reading is, but for its text.
+const ReadingLen = 36
+
+// Encode appends the reading.
+func (e Reading) Encode(b []byte) []byte {
+	w := writer{b}
+	w.millis(e.At)
+	w.u64(uint64(e.Ahead))
+	w.millis(e.Protected)
+	w.millis(e.Up)
+	w.text(e.Boot)
+	return w.b
+}
+
+// DecodeReading reads what Encode wrote.
+func DecodeReading(b []byte) (Reading, error) {
+	r := reader{b: b}
+	e := r.reading()
+	return e, r.done("reading of the clocks")
+}
+
+func (r *reader) reading() Reading {
+	return Reading{At: r.millis(), Ahead: Ahead(r.u64()), Protected: r.millis(), Up: r.millis(), Boot: r.text()}
+}
+
+// Encode appends the event.
+func (ev Stepped) Encode(b []byte) []byte {
+	w := writer{b}
+	w.millis(ev.At)
+	w.millis(ev.Before)
+	w.u64(uint64(ev.Ahead))
+	return w.b
+}
+
+// DecodeStepped reads what Encode wrote.
+func DecodeStepped(b []byte) (Stepped, error) {
+	r := reader{b: b}
+	ev := Stepped{At: r.millis(), Before: r.millis(), Ahead: Ahead(r.u64())}
+	return ev, r.done("stepped")
 }
 
 // Len is the length of the encoding.

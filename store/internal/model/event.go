@@ -10,6 +10,8 @@ type Meta struct {
 	Size uint32
 	// Delay is how long from the event the message may not be claimed, TTL how long from then it may be; 0 for none.
 	Delay, TTL Millis
+	// NotBefore is when the wall clock lets it be claimed; 0 for a message that does not wait for that. It has no Delay.
+	NotBefore Millis
 	// Expires is the end of the time to live of a message that was moved in.
 	Expires  Millis
 	Group    string
@@ -72,8 +74,9 @@ type Change struct {
 	Seq store.Seq
 	// Target is what the message became.
 	Target store.Target
-	// Due is the end of the delay or lease.
+	// Due is the end of the delay or lease; with ByWall it is what the wall clock shows then.
 	Due     Millis
+	ByWall  bool
 	Uncount bool
 	// Backs says that a delay is a backoff, which locks a FIFO group.
 	Backs  bool
@@ -112,7 +115,26 @@ type MovedIn struct {
 	Entries []Meta
 }
 
+// Reading is what the clocks showed at one moment, as it is kept for the next start.
+type Reading struct {
+	At    Millis
+	Ahead Ahead
+	// Protected is until when retention and times to live remove nothing.
+	Protected Millis
+	// Up is how long the machine had been up, and Boot names that boot; empty if neither is known.
+	Up   Millis
+	Boot string
+}
+
 // Restarted marks that the process started anew: tokens it gave out before may have been forgotten.
 type Restarted struct {
-	At Millis
+	Reading
+	// Dated says that there is more in the reading than At. Earlier versions kept no more.
+	Dated bool
+}
+
+// Stepped says by how much the wall clock is ahead from At on. Up to Before the queue had followed what was known.
+type Stepped struct {
+	At, Before Millis
+	Ahead      Ahead
 }

@@ -33,17 +33,24 @@ func claim(q *Queue, now Millis, limit int) Claimed {
 	return ev
 }
 
-func TestUntilReachesAnyTime(t *testing.T) {
+func TestNotBeforeReachesAnyTime(t *testing.T) {
 	start := time.Now()
-	c := NewClock(func() time.Time { return start.Add(999 * time.Microsecond) }, 0)
-	c.start = start
-	for _, year := range []int{2100, 2318, 9999} {
-		if d := c.Until(time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)); d < 70*365*24*time.Hour {
-			t.Errorf("until the year %d: %v", year, d)
+	c := NewClock(func() time.Time { return start.Add(999 * time.Microsecond) }, nil, MillisOf(start))
+	for _, year := range []int{1, 1969, 2100, 2318, 9999} {
+		at := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
+		m := Metas([]store.Entry{{NotBefore: at, Delay: time.Second}, {NotBefore: at, InOrder: true}}, c)
+		if year < 2100 {
+			if m[0].NotBefore != 0 || m[0].Delay != 1000 || m[1].NotBefore != 0 || m[1].Delay != 0 {
+				t.Errorf("not before the year %d: %+v", year, m)
+			}
+			continue
 		}
-	}
-	if d := c.Until(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)); d > 0 {
-		t.Errorf("until the year 1: %v", d)
+		if m[0].NotBefore != MillisOf(at) || m[0].Delay != 0 {
+			t.Errorf("not before the year %d: %+v", year, m[0])
+		}
+		if m[1].NotBefore != 0 || m[1].Delay < MillisOf(at)-c.Now()-1 || m[1].Delay > MillisOf(at)-c.Now() {
+			t.Errorf("not before the year %d, in order: %+v", year, m[1])
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ func FuzzEvents(f *testing.F) {
 	f.Add(uint8(1), Claimed{At: 1, Token: 2, Seqs: []store.Seq{1}, Repeated: true}.Encode(nil))
 	f.Add(uint8(2), Settled{At: 1, Changes: []Change{{Seq: 1, Target: store.Ready, Backs: true}, {Seq: 2, Target: store.Leased, Due: 9}}}.Encode(nil))
 	f.Add(uint8(3), Swept{At: 1, Lapsed: []store.Seq{7, 8}}.Encode(nil))
-	f.Add(uint8(4), Restarted{At: 1}.Encode(nil))
+	f.Add(uint8(4), Restarted{Reading: Reading{At: 1}}.Encode(nil))
 	f.Add(uint8(5), Changed{Pair: store.Pair{Key: "k", Value: []byte("v"), Revision: 1}}.Encode(nil))
 	f.Add(uint8(6), Kept{Seq: 1, Stored: Stored{Size: 1, Payload: []byte("p")}}.Encode(nil))
 	f.Fuzz(func(t *testing.T, kind uint8, b []byte) {

@@ -17,6 +17,8 @@ type Log struct {
 	settings store.LogSettings
 	parts    []partition
 	once     onceTable
+	// protected is until when retention by age removes nothing. It is not part of the state.
+	protected Millis
 }
 
 // partition is the state of one partition. Sizes are counted from its very first record on.
@@ -34,7 +36,8 @@ type mark struct {
 	offset store.Offset
 	before int64  // sizes of all records before it
 	until  Millis // when the last record of the block was appended
-	latest Millis // the highest time of a record in it
+	latest Millis // the highest own time of a record in it
+	stamp  Millis // when the last record without a time of its own was appended, in queue time; later if it is not known
 }
 
 const (
@@ -153,7 +156,7 @@ func (l *Log) Append(now Millis, p store.AppendParams) (Appended, store.AppendRe
 	l.ApplyAppended(ev)
 	res := store.AppendResult{Parts: ev.result(), At: Time(now), NextDue: store.NoDue}
 	for _, part := range ev.Parts {
-		res.NextDue = min(res.NextDue, l.parts[part.Partition].nextDue(now, l.settings))
+		res.NextDue = min(res.NextDue, l.parts[part.Partition].nextDue(now, l.protected, l.settings))
 	}
 	return ev, res, true, nil
 }
@@ -218,7 +221,7 @@ func (p *partition) append(at Millis, records []LogMeta) {
 		m := &p.marks[len(p.marks)-1]
 		m.until = at
 		if r.Time == NoTime {
-			r.Time = at
+			m.stamp = at
 		}
 		m.latest = max(m.latest, r.Time)
 		p.next++
@@ -243,14 +246,16 @@ func (p *partition) mark() {
 	if len(p.marks) == maxMarks {
 		p.thin()
 	}
-	p.marks = append(p.marks, mark{offset: p.next, before: p.total, until: NoTime, latest: NoTime})
+	p.marks = append(p.marks, mark{offset: p.next, before: p.total, until: NoTime, latest: NoTime, stamp: NoTime})
 }
 
 // thin makes one block of each two, and new ones as large.
 func (p *partition) thin() {
 	for i := range maxMarks / 2 {
 		a, b := p.marks[2*i], p.marks[2*i+1]
-		p.marks[i] = mark{offset: a.offset, before: a.before, until: b.until, latest: max(a.latest, b.latest)}
+		p.marks[i] = mark{
+			offset: a.offset, before: a.before, until: b.until, latest: max(a.latest, b.latest), stamp: max(a.stamp, b.stamp),
+		}
 	}
 	p.marks = p.marks[:maxMarks/2]
 	p.stride = p.weightSince(p.marks[0]) / (maxMarks / 2)
@@ -306,11 +311,12 @@ func CheckOffset(partition uint32, o store.Offset, bounds store.Bounds) error {
 }
 
 // Seek returns the first block of a partition that ends behind from and in which a record may have a time that is not
-// before at; false if there is none. A record that has was perhaps trimmed.
-func (l *Log) Seek(partition uint32, at Millis, from store.Offset) (begin, end store.Offset, ok bool) {
+// before at, by the wall clock, which is ahead; false if there is none. A record that has was perhaps trimmed.
+func (l *Log) Seek(partition uint32, at Millis, ahead Ahead, from store.Offset) (begin, end store.Offset, ok bool) {
 	p := &l.parts[partition]
 	for i, m := range p.marks {
-		if end, _ := p.end(i); m.latest >= at && end > from {
+		late := m.latest >= at || m.stamp != NoTime && m.stamp+Millis(ahead) >= at
+		if end, _ := p.end(i); late && end > from {
 			return max(m.offset, from), end, true
 		}
 	}
@@ -345,6 +351,9 @@ func (l *Log) Trim(now Millis, partition uint32, before store.Offset) (Trimmed, 
 	return ev, true, nil
 }
 
+// Protect keeps retention by age from removing anything until an instant.
+func (l *Log) Protect(until Millis) { l.protected = until }
+
 // Sweep removes what is past retention, and says how much that was. It returns false when there was nothing.
 func (l *Log) Sweep(now Millis) (Trimmed, int64, bool) {
 	l.once.expire(now)
@@ -352,7 +361,7 @@ func (l *Log) Sweep(now Millis) (Trimmed, int64, bool) {
 	removed := int64(0)
 	for i := range l.parts {
 		p := &l.parts[i]
-		if to := p.expired(now, l.settings); to > p.first {
+		if to := p.expired(now, l.protected, l.settings); to > p.first {
 			removed += int64(to - p.first)
 			ev.Parts = append(ev.Parts, TrimmedPart{uint32(i), to})
 		}
@@ -362,10 +371,10 @@ func (l *Log) Sweep(now Millis) (Trimmed, int64, bool) {
 }
 
 // expired is where the partition begins once retention has removed what it may.
-func (p *partition) expired(now Millis, s store.LogSettings) store.Offset {
+func (p *partition) expired(now, protected Millis, s store.LogSettings) store.Offset {
 	to, gone := p.first, p.gone
 	for i, m := range p.marks {
-		tooOld := s.RetentionAge > 0 && after(m.until, s.RetentionAge) <= now
+		tooOld := s.RetentionAge > 0 && max(after(m.until, s.RetentionAge), protected) <= now
 		tooMany := s.RetentionBytes > 0 && p.total-gone > s.RetentionBytes && i < len(p.marks)-1
 		if !tooOld && !tooMany {
 			break
@@ -379,19 +388,19 @@ func (p *partition) expired(now Millis, s store.LogSettings) store.Offset {
 func (l *Log) NextDue(now Millis) time.Duration {
 	due := store.NoDue
 	for i := range l.parts {
-		due = min(due, l.parts[i].nextDue(now, l.settings))
+		due = min(due, l.parts[i].nextDue(now, l.protected, l.settings))
 	}
 	return due
 }
 
-func (p *partition) nextDue(now Millis, s store.LogSettings) time.Duration {
+func (p *partition) nextDue(now, protected Millis, s store.LogSettings) time.Duration {
 	switch {
 	case len(p.marks) == 0:
 		return store.NoDue
 	case s.RetentionBytes > 0 && p.total-p.gone > s.RetentionBytes && len(p.marks) > 1:
 		return 0
 	case s.RetentionAge > 0:
-		return time.Duration(max(after(p.marks[0].until, s.RetentionAge)-now, 0)) * time.Millisecond
+		return time.Duration(max(after(p.marks[0].until, s.RetentionAge)-now, protected-now, 0)) * time.Millisecond
 	}
 	return store.NoDue
 }

@@ -239,12 +239,17 @@ func (b *LogBatch) Bytes(r LogRun, from store.Offset) int64 {
 // Size is that of one record.
 func (b *LogBatch) Size(r LogRun, o store.Offset) uint32 { return b.size(r.row + int(o-r.First)) }
 
-// Time is that of one record.
-func (b *LogBatch) Time(r LogRun, o store.Offset) Millis {
-	if t := Millis(binary.LittleEndian.Uint64(b.row(r.row + int(o-r.First))[12:])); t != NoTime {
+// Time is that of one record by the wall clock, which is ahead: its own, or when it was appended.
+func (b *LogBatch) Time(r LogRun, o store.Offset, ahead Ahead) Millis {
+	if t := b.own(r, o); t != NoTime {
 		return t
 	}
-	return b.At
+	return b.At + Millis(ahead)
+}
+
+// own is the time of its own that a record has, or NoTime.
+func (b *LogBatch) own(r LogRun, o store.Offset) Millis {
+	return Millis(binary.LittleEndian.Uint64(b.row(r.row + int(o-r.First))[12:]))
 }
 
 // Span is where the content of a record lies, counted from the end of the head.
@@ -257,18 +262,18 @@ func (b *LogBatch) Span(r LogRun, o store.Offset) (from, to int) {
 }
 
 // Record returns one record of a whole batch; its payload refers to the batch's bytes.
-func (b *LogBatch) Record(r LogRun, o store.Offset) (store.Fetched, error) {
+func (b *LogBatch) Record(r LogRun, o store.Offset, ahead Ahead) (store.Fetched, error) {
 	from, to := b.Span(r, o)
-	return b.RecordOf(r, o, b.contents[from:to:to])
+	return b.RecordOf(r, o, b.contents[from:to:to], ahead)
 }
 
 // RecordOf returns a record given its content, which it checks; the payload refers to it.
-func (b *LogBatch) RecordOf(r LogRun, o store.Offset, content []byte) (store.Fetched, error) {
+func (b *LogBatch) RecordOf(r LogRun, o store.Offset, content []byte, ahead Ahead) (store.Fetched, error) {
 	row := b.row(r.row + int(o-r.First))
 	if crc32.Checksum(content, castagnoli) != binary.LittleEndian.Uint32(row[8:]) {
 		return store.Fetched{}, fmt.Errorf("checksum of record %d of partition %d: %w", o, r.Partition, store.ErrCorrupt)
 	}
-	return store.Fetched{Offset: o, Payload: content, Size: b.Size(r, o), Time: Time(b.Time(r, o))}, nil
+	return store.Fetched{Offset: o, Payload: content, Size: b.Size(r, o), Time: Time(b.Time(r, o, ahead))}, nil
 }
 
 // Appended is the event.
@@ -278,7 +283,7 @@ func (b *LogBatch) Appended() Appended {
 		p := AppendedPart{r.Partition, r.First, make([]LogMeta, r.Count)}
 		for i := range p.Records {
 			o := r.First + store.Offset(i)
-			p.Records[i] = LogMeta{b.Size(r, o), b.Time(r, o)}
+			p.Records[i] = LogMeta{b.Size(r, o), b.own(r, o)}
 		}
 		ev.Parts = append(ev.Parts, p)
 	}

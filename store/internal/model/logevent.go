@@ -12,7 +12,7 @@ import (
 //	log configured  at | created u8 | settings
 //	settings        revision u64 | partitions u32 | retention i64 (ns) | retention bytes i64
 //	trimmed         at | n u32 | n × { partition u32 | first u64 }
-//	log             settings | n u32 | n × partition | n u32 | n × once
+//	log             settings | n u32 | n × partition | n u32 | n × once | [stamp of each mark, since version 3]
 //	partition       first u64 | next u64 | gone i64 | total i64 | stride i64 | n u32 | n × mark
 //	mark            offset u64 | before i64 | until | latest
 //	once            key 16 | fingerprint 16 | at | ends | note text
@@ -130,6 +130,11 @@ func (l *Log) Snapshot(b []byte) []byte {
 		w.millis(e.ends)
 		w.text(e.note)
 	}
+	for i := range l.parts {
+		for _, m := range l.parts[i].marks {
+			w.millis(m.stamp)
+		}
+	}
 	return w.b
 }
 
@@ -150,10 +155,24 @@ func RestoreLog(id store.LogID, b []byte) (*Log, error) {
 		e.at, e.ends, e.note = r.millis(), r.millis(), r.text()
 		l.once.restore(key, e)
 	}
+	l.restoreStamps(&r)
 	if uint32(len(l.parts)) != l.settings.Partitions {
 		r.failed = true
 	}
 	return l, r.done("log")
+}
+
+// restoreStamps reads the stamps of marks. Version 2 had none: there every block may have such records up to its end.
+func (l *Log) restoreStamps(r *reader) {
+	unknown := len(r.b) == 0
+	for i := range l.parts {
+		for j := range l.parts[i].marks {
+			m := &l.parts[i].marks[j]
+			if m.stamp = m.until; !unknown {
+				m.stamp = r.millis()
+			}
+		}
+	}
 }
 
 func (p *partition) restore(r *reader) {
@@ -162,7 +181,7 @@ func (p *partition) restore(r *reader) {
 	n := r.count(32)
 	at, before := p.first, p.gone
 	for i := range n {
-		m := mark{store.Offset(r.u64()), int64(r.u64()), r.millis(), r.millis()}
+		m := mark{offset: store.Offset(r.u64()), before: int64(r.u64()), until: r.millis(), latest: r.millis()}
 		if i == 0 && (m.offset != at || m.before != before) || i > 0 && (m.offset <= at || m.before < before) {
 			r.failed = true
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-// The encodings that carry messages, version 2.
+// The encodings that carry messages, version 3. Version 2 had no waits for the wall clock.
 //
 //	sent   head | contents
 //	moved  head | contents
@@ -19,7 +19,7 @@ import (
 //	once   key 16 | fingerprint 16 | window i64 (ns) | note blob
 //	groups n u32 | n × text
 //	extra  fates text | n u32 | n × { before entry u32 | evicted seq u64 }
-//	table  n × { size u32 | end u32 | CRC32C of the content u32 | [delay i64 (ms)] | [number of the group u32] |
+//	table  n × { size u32 | end u32 | CRC32C of the content u32 | [delay i64 (ms), or minus what the wall clock has to show] | [number of the group u32] |
 //	             [priority u8, plus 128 if in order] | [time to live i64 (ms)] | [dedup key 16] |
 //	             [source seq u64 | expires i64 | alias u32, if moved] }
 //	content, sent   payload
@@ -120,7 +120,7 @@ func EncodeSent(b []byte, ev Sent, payloads [][]byte) []byte {
 func flagsOf(entries []Meta) (flags uint8) {
 	for i := range entries {
 		m := &entries[i]
-		if m.Delay > 0 {
+		if m.Delay > 0 || m.NotBefore > 0 {
 			flags |= hasDelays
 		}
 		if m.Group != "" {
@@ -165,7 +165,7 @@ func (w *writer) row(m Meta, flags uint8, end int, content []byte, number map[st
 	w.count(end)
 	w.u32(crc32.Checksum(content, castagnoli))
 	if flags&hasDelays != 0 {
-		w.millis(m.Delay)
+		w.millis(m.Delay - m.NotBefore)
 	}
 	if flags&hasGroups != 0 {
 		w.u32(number[m.Group])
@@ -389,7 +389,9 @@ func (b *Batch) meta(r *reader, groups []string) (m Meta) {
 	m.Size = r.u32()
 	r.take(8)
 	if b.flags&hasDelays != 0 {
-		m.Delay = r.millis()
+		if m.Delay = r.millis(); m.Delay < 0 {
+			m.Delay, m.NotBefore = 0, -m.Delay
+		}
 	}
 	if b.flags&hasGroups != 0 {
 		m.Group = groups[r.u32()]

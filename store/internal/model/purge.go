@@ -34,6 +34,7 @@ func (q *Queue) clear(now Millis) {
 	erased, cleared, departed := q.Erased, q.Cleared, q.departed
 	kept := NewQueue(q.id)
 	kept.settings, kept.now, kept.next, kept.token, kept.clock = q.settings, q.now, q.next, q.token, q.clock
+	kept.protected, kept.byWall.ahead, kept.byWall.since = q.protected, q.byWall.ahead, q.byWall.since
 	kept.once, kept.movedAway, kept.departed = q.once, q.movedAway, departed
 	kept.Erased, kept.Cleared = erased, cleared
 	if q.lanes != nil {

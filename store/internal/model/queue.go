@@ -22,16 +22,19 @@ type Queue struct {
 	now      Millis      // the latest instant it was advanced to
 	next     store.Seq   // of the next message
 	token    store.Token // the last one given out
-	clock    int64       // what the queue's rate counts, in nanoseconds of queue time
-	cols     columns
-	planned  agenda // when messages of kind planned become ready
-	ripes    agenda // messages of kind ripe by tick; some may not be any more
-	slots    slots
-	delays   order // delayed and backing off slots, by due time
-	leases   order // leased slots, by due time
-	back     order // ready slots, by age
-	dead     order // by age
-	lanes    *lanes
+	// protected is until when retention and times to live remove nothing.
+	protected Millis
+	clock     int64 // what the queue's rate counts, in nanoseconds of queue time
+	cols      columns
+	planned   agenda // when messages of kind planned become ready, but for those that wait for the wall clock
+	ripes     agenda // messages of kind ripe by tick; some may not be any more
+	byWall    byWall // what waits for the wall clock
+	slots     slots
+	delays    order // delayed and backing off slots, by due time
+	leases    order // leased slots, by due time
+	back      order // ready slots, by age
+	dead      order // by age
+	lanes     *lanes
 	// expiring says when the time to live of messages ends: of those that are ready or delayed, and perhaps of some that were.
 	// withTTL counts the messages that have one.
 	expiring agenda
@@ -119,6 +122,10 @@ func (q *Queue) ApplyConfigured(ev Configured) {
 // ApplyRestarted makes sure that no token is given out twice although the leases of the last moments before a crash
 // may be forgotten: far fewer than 2^24 claims can be waiting for the disk.
 func (q *Queue) ApplyRestarted(ev Restarted) {
+	if ev.Dated {
+		q.protected = max(q.protected, ev.Protected)
+		q.byWall.set(ev.Ahead, ev.At)
+	}
 	q.advance(ev.At)
 	q.token += 1 << 24
 }

@@ -55,7 +55,9 @@ func newHistory(tb testing.TB, rng *rand.Rand) *history {
 
 func (h *history) step() {
 	h.now += Millis(h.rng.IntN(300))
-	switch h.rng.IntN(12) {
+	switch h.rng.IntN(13) {
+	case 12:
+		h.setClock()
 	case 0:
 		h.configure()
 	case 1, 2, 3:
@@ -74,6 +76,26 @@ func (h *history) step() {
 		}
 	}
 }
+
+// setClock sets the wall clock, or starts anew as a process does.
+func (h *history) setClock() {
+	ahead := Ahead(h.rng.IntN(3)*h.rng.IntN(10_000) - 10_000)
+	if h.rng.IntN(3) > 0 {
+		ev, err := DecodeStepped(h.q.Step(h.now, ahead).Encode(nil))
+		h.must(err)
+		h.copy.ApplyStepped(ev)
+		return
+	}
+	ev, err := DecodeRestarted(Restarted{Reading: Reading{
+		At: h.now, Ahead: h.q.Ahead(), Protected: h.now + Millis(h.rng.IntN(3)*h.rng.IntN(5000)), Boot: "b",
+	}, Dated: h.rng.IntN(2) == 0}.Encode(nil))
+	h.must(err)
+	h.q.ApplyRestarted(ev)
+	h.copy.ApplyRestarted(ev)
+}
+
+// wall is a time that the wall clock soon shows, or has just shown.
+func (h *history) wall() Millis { return h.now + Millis(h.q.Ahead()) + Millis(h.rng.IntN(8000)) - 1000 }
 
 func (h *history) configure() {
 	h.revision++
@@ -118,11 +140,14 @@ func (h *history) send() {
 		if h.rng.IntN(4) == 0 {
 			m.Delay = Millis(h.rng.IntN(3000))
 		}
+		if h.rng.IntN(6) == 0 {
+			m.Delay, m.NotBefore = 0, h.wall()
+		}
 		if h.rng.IntN(3) == 0 {
 			m.Group = []string{"", "a", "b", "c"}[h.rng.IntN(4)]
 		}
 		if h.rng.IntN(3) == 0 {
-			m.Priority, m.InOrder = uint8(h.rng.IntN(10)), h.rng.IntN(2) == 0
+			m.Priority, m.InOrder = uint8(h.rng.IntN(10)), h.rng.IntN(2) == 0 && m.NotBefore == 0
 		}
 		if h.rng.IntN(8) == 0 {
 			m.TTL = Millis(1 + h.rng.IntN(5000))
@@ -190,11 +215,17 @@ func (h *history) settle() {
 		item.Reason = []string{"", "boom", "timeout"}[h.rng.IntN(3)]
 		if h.rng.IntN(5) == 0 {
 			item.Token = store.AnyToken
+			if h.rng.IntN(2) == 0 {
+				item.NotBefore = Time(h.wall())
+			}
 		}
 		p.Items = append(p.Items, item)
 	}
 	if h.rng.IntN(6) == 0 {
-		p.Select, p.Each = h.selection(), store.SettleItem{Target: store.Target(1 + h.rng.IntN(4)), Reason: "all"}
+		p.Select, p.Each = h.selection(), store.SettleItem{Target: store.Target(1 + h.rng.IntN(4)), Token: store.AnyToken, Reason: "all"}
+		if h.rng.IntN(2) == 0 {
+			p.Each.NotBefore = Time(h.wall())
+		}
 	}
 	ev, _, _, changed := h.q.Settle(h.now, p)
 	if !changed {
@@ -297,7 +328,11 @@ func (h *history) checkLooks() {
 		if v := h.q.view(seq); v.State == store.StateReady && h.q.settings.Tail && locks[v.Group].Head == 0 {
 			locks[v.Group] = store.Group{Head: seq} // before all that could lock it
 		}
-		if h.q.cols.kind(seq) == planned && !slices.Contains(h.q.planned, entry{h.q.cols.due(seq), uint64(seq)}) {
+		agenda := h.q.planned
+		if h.q.cols.kind(seq) == planned && h.q.cols.byWall(seq) {
+			agenda = h.q.byWall.walls
+		}
+		if h.q.cols.kind(seq) == planned && !slices.Contains(agenda, entry{h.q.cols.due(seq), uint64(seq)}) {
 			h.Fatalf("message %d is due at %d by its facts only", seq, h.q.cols.due(seq))
 		}
 	}

@@ -30,6 +30,9 @@ func Restore(id store.QueueID, b []byte) (*Queue, error) {
 	for range r.count(74) {
 		q.departed = append(q.departed, r.departed())
 	}
+	if len(r.b) > 0 { // version 2 ends here
+		q.restoreByWall(&r)
+	}
 	if err := r.done("queue"); err != nil {
 		return nil, fmt.Errorf("queue %d: %w", id, err)
 	}
@@ -197,22 +200,56 @@ func (q *Queue) restoreState(r *reader, n uint32) {
 }
 
 func (q *Queue) restoreWaiting(r *reader) {
-	q.planned = q.agenda(r, planned)
-	q.ripes = q.agenda(r, ripe)
+	q.findByWall()
+	q.planned = q.agenda(r, planned, q.byWall.planned)
+	q.ripes = q.agenda(r, ripe, 0)
 }
 
-// agenda reads moments for all messages of a kind, by sequence.
-func (q *Queue) agenda(r *reader, k kind) (a agenda) {
+// findByWall lists the messages of kind planned that wait for the wall clock.
+func (q *Queue) findByWall() {
+	if q.cols.count(planned) == 0 {
+		return
+	}
+	for seq, k := range q.cols.seqs(1) {
+		if k == planned && q.cols.byWall(seq) {
+			q.byWall.walls.add(q.cols.due(seq), uint64(seq))
+			q.byWall.planned++
+		}
+	}
+}
+
+// restoreByWall reads what the wall clock ends, and by how much it was ahead.
+func (q *Queue) restoreByWall(r *reader) {
+	q.protected, q.byWall.ahead, q.byWall.since = r.millis(), Ahead(r.u64()), r.millis()
+	before := store.Seq(0)
+	for range r.count(16) {
+		seq, wall := r.seq(), r.millis()
+		n, touched := q.slots.find(seq)
+		if seq <= before || wall <= 0 || !touched || q.slots.slab[n].state != delayed {
+			r.failed = true
+			return
+		}
+		before = seq
+		if q.byWall.until == nil {
+			q.byWall.until = make(map[store.Seq]Millis)
+		}
+		q.byWall.until[seq] = wall
+		q.byWall.walls.add(wall, uint64(seq))
+	}
+}
+
+// agenda reads moments for all messages of a kind but so many, by sequence.
+func (q *Queue) agenda(r *reader, k kind, but int64) (a agenda) {
 	for range r.count(16) {
 		e := entry{at: r.millis(), id: r.u64()}
 		seq := store.Seq(e.id)
-		if n := len(a); q.cols.kind(seq) != k || n > 0 && a[n-1].id >= e.id || k == planned && e.at != q.cols.due(seq) {
+		if n := len(a); q.cols.kind(seq) != k || n > 0 && a[n-1].id >= e.id || k == planned && (e.at != q.cols.due(seq) || q.cols.byWall(seq)) {
 			r.failed = true
 			return nil
 		}
 		a = append(a, e)
 	}
-	if int64(len(a)) != q.cols.count(k) {
+	if int64(len(a)) != q.cols.count(k)-but {
 		r.failed = true
 	}
 	a.order()

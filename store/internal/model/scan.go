@@ -35,7 +35,7 @@ func (q *Queue) view(seq store.Seq) store.View {
 	if !touched {
 		v.AvailableAt = Time(Millis(q.cols.avail(seq) * tickMillis))
 		if v.State == store.StateDelayed {
-			v.AvailableAt, v.Due = v.Due, Time(q.cols.due(seq))
+			v.AvailableAt, v.Due = v.Due, Time(q.dueOf(seq))
 		}
 		return v
 	}
@@ -45,7 +45,7 @@ func (q *Queue) view(seq store.Seq) store.View {
 		v.AvailableAt = Time(Millis(s.avail * tickMillis))
 	}
 	if s.due > 0 {
-		v.Due = Time(s.due)
+		v.Due = Time(q.slotDue(s))
 	}
 	if s.since > 0 {
 		v.LeasedAt = Time(s.since)

@@ -93,10 +93,12 @@ func (q *Queue) chosen(sel *store.Selection, seq store.Seq) bool {
 func (q *Queue) availOf(seq store.Seq) int64 {
 	n, touched := q.slots.find(seq)
 	switch {
+	case !touched && q.cols.kind(seq) == planned:
+		return tick(q.dueOf(seq))
 	case !touched:
 		return q.cols.avail(seq)
 	case q.slots.slab[n].avail == 0:
-		return tick(q.slots.slab[n].due)
+		return tick(q.slotDue(&q.slots.slab[n]))
 	}
 	return q.slots.slab[n].avail
 }

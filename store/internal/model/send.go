@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/dabba-mq/dabba/store"
 )
@@ -12,16 +13,28 @@ func Metas(entries []store.Entry, c *Clock) []Meta {
 	metas := make([]Meta, len(entries))
 	for i := range entries {
 		e := &entries[i]
-		d := e.Delay
-		if !e.NotBefore.IsZero() {
-			d = max(d, c.Until(e.NotBefore))
-		}
-		metas[i] = Meta{
-			Size: e.Size, Delay: after(0, d), TTL: after(0, e.TTL), Group: e.Group, Priority: e.Priority,
+		m := Meta{
+			Size: e.Size, Delay: after(0, e.Delay), TTL: after(0, e.TTL), Group: e.Group, Priority: e.Priority,
 			Dedup: e.Dedup, InOrder: e.InOrder, displace: e.Displace,
 		}
+		if !e.NotBefore.IsZero() {
+			now, ahead := c.Read()
+			m.Delay, m.NotBefore = waits(now, ahead, m.Delay, e.NotBefore)
+			if m.InOrder && m.NotBefore > 0 {
+				m.Delay, m.NotBefore = m.NotBefore-now-Millis(ahead), 0
+			}
+		}
+		metas[i] = m
 	}
 	return metas
+}
+
+// waits gives the one of both that is later by the clocks: a delay, or what the wall clock has to show.
+func waits(now Millis, ahead Ahead, delay Millis, notBefore time.Time) (Millis, Millis) {
+	if at := ceilMillis(notBefore); at > 0 && at-Millis(ahead) > now+delay {
+		return 0, at
+	}
+	return delay, 0
 }
 
 // Sending describes a send to the machine.
@@ -210,13 +223,20 @@ func (q *Queue) displaceable() (store.Seq, bool) {
 	}
 	var best store.Seq
 	due := Millis(math.MaxInt64)
+	sooner := func(at Millis, seq store.Seq) {
+		if best == 0 || at < due || at == due && seq < best {
+			best, due = seq, at
+		}
+	}
 	if at, ok := q.firstPlanned(); ok {
-		best, due = store.Seq(q.planned[0].id), at
+		sooner(at, store.Seq(q.planned[0].id))
+	}
+	if at, ok := q.firstByWall(); ok {
+		sooner(at, store.Seq(q.byWall.walls[0].id))
 	}
 	if !q.delays.empty() {
-		if s := q.delays.top(); s.due < due || s.due == due && s.seq < best {
-			best = s.seq
-		}
+		s := q.delays.top()
+		sooner(s.due, s.seq)
 	}
 	return best, best != 0
 }

@@ -47,6 +47,11 @@ func (q *Queue) judge(now Millis, item store.SettleItem, strict, selected bool) 
 	if item.Target < store.Done || item.Target > store.Dead {
 		panic("model: settle without a target")
 	}
+	if item.Target == store.Ready && item.Token == store.AnyToken && !item.NotBefore.IsZero() {
+		if _, at := waits(now, q.byWall.ahead, after(0, item.After), item.NotBefore); at > 0 {
+			c.Due, c.ByWall = at, true
+		}
+	}
 	if item.Token == store.AnyToken {
 		return q.judgeAny(c, selected)
 	}
@@ -98,6 +103,9 @@ func (q *Queue) judgeAny(c Change, selected bool) (Change, store.Outcome, bool) 
 			c.Target = store.Dead
 		}
 		c.Backs = st == leased && c.Target == store.Ready
+		if c.ByWall && st == leased {
+			c.Due, c.ByWall = q.dueByWall(c.Due), false // a backoff is a duration
+		}
 	case store.Leased:
 		if st != leased {
 			return Change{}, store.Lost, false
@@ -165,6 +173,12 @@ func (q *Queue) giveBack(n uint32, now Millis, c Change) {
 	}
 	q.leave(n)
 	switch {
+	case c.ByWall:
+		if at := q.dueByWall(c.Due); at > now {
+			q.waitByWall(n, c.Due)
+		} else {
+			q.setReady(n, now)
+		}
 	case c.Due <= now:
 		q.setReady(n, now)
 	case c.Backs:
@@ -198,7 +212,7 @@ func (q *Queue) Frees(released bool) bool {
 // Released says whether the event may have made messages ready at once.
 func (ev Settled) Released() bool {
 	for _, c := range ev.Changes {
-		if c.Target != store.Done && c.Target != store.Dead && c.Due <= ev.At {
+		if c.Target != store.Done && c.Target != store.Dead && !c.ByWall && c.Due <= ev.At {
 			return true
 		}
 	}

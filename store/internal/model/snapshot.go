@@ -7,7 +7,7 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-// The encoding of a whole queue, version 2, with the conventions of encode.go:
+// The encoding of a whole queue, version 3, with the conventions of encode.go:
 //
 //	settings | next u64 | token u64 | clock i64 (ns)
 //	moved    n u32 | n × { from u64 | to u64 }
@@ -26,6 +26,7 @@ import (
 //	attempts n u32 | n × { key 16 | token u64 | ends | seqs }
 //	past     n u32 | n × { seq u64 | alias u32 | removed | how u8 | avail i64 | entered u32 | token u64 | since |
 //	                       consumer text | reason text | group text | priority u8 | expires | visits }
+//	wall     protected | ahead i64 | since | n u32 | n × { seq u64 | what the wall clock has to show }; not in version 2
 //
 // Equal states give equal bytes, so that snapshots can be compared.
 
@@ -52,6 +53,11 @@ type Frozen struct {
 	dedup    dedup
 	attempts []frozenAttempt
 	departed []departed
+
+	protected Millis
+	ahead     Ahead
+	since     Millis
+	until     []entry
 }
 
 type frozenLane struct {
@@ -77,6 +83,10 @@ func (q *Queue) Freeze() *Frozen {
 		texts: texts{list: slices.Clone(q.texts.list)}, visits: visits{list: slices.Clone(q.visits.list)},
 		planned: slices.Clone(q.planned), ripes: slices.Clone(q.ripes),
 		keys: slices.Clone(q.once.ending), dedup: q.dedup.freeze(q.now), departed: slices.Clone(q.departed),
+	}
+	f.protected, f.ahead, f.since = q.protected, q.byWall.ahead, q.byWall.since
+	for seq, wall := range q.byWall.until {
+		f.until = append(f.until, entry{wall, uint64(seq)})
 	}
 	for _, key := range f.keys {
 		f.once = append(f.once, q.once.seen[key])
@@ -123,6 +133,7 @@ func (f *Frozen) Encode(b []byte) []byte {
 	for i := range f.departed {
 		w.departed(&f.departed[i])
 	}
+	f.encodeByWall(&w)
 	return w.b
 }
 
@@ -258,6 +269,18 @@ func (f *Frozen) encodeKeys(w *writer) {
 		w.u64(uint64(a.token))
 		w.millis(a.ends)
 		w.seqs(a.seqs)
+	}
+}
+
+func (f *Frozen) encodeByWall(w *writer) {
+	w.millis(f.protected)
+	w.u64(uint64(f.ahead))
+	w.millis(f.since)
+	slices.SortFunc(f.until, func(a, b entry) int { return cmp.Compare(a.id, b.id) })
+	w.count(len(f.until))
+	for _, e := range f.until {
+		w.u64(e.id)
+		w.millis(e.at)
 	}
 }
 

@@ -33,6 +33,9 @@ func (q *Queue) touch(seq store.Seq) uint32 {
 		panic(fmt.Sprintf("model: queue %d has no message %d", q.id, seq))
 	case planned:
 		was = delayed
+		if q.cols.byWall(seq) {
+			q.byWall.planned--
+		}
 	case fresh, ripe:
 		s.avail = q.cols.avail(seq)
 	}
@@ -47,6 +50,7 @@ func (q *Queue) leave(n uint32) {
 	switch s.state {
 	case delayed:
 		q.delays.take(n)
+		delete(q.byWall.until, s.seq)
 	case backoff:
 		q.delays.take(n)
 		q.release(n)
@@ -172,9 +176,11 @@ func (q *Queue) tidy() {
 	if q.Len() == 0 {
 		q.cols.clear()
 		q.planned, q.ripes, q.expiring = nil, nil, nil
+		q.byWall.walls, q.byWall.until = nil, nil
 		return
 	}
-	q.planned.tidy(q.cols.count(planned), func(seq store.Seq) bool { return q.cols.kind(seq) == planned })
+	q.tidyByWall()
+	q.planned.tidy(q.cols.count(planned)-q.byWall.planned, func(seq store.Seq) bool { return q.cols.kind(seq) == planned })
 	q.ripes.tidy(q.cols.count(ripe), func(seq store.Seq) bool { return q.cols.kind(seq) == ripe })
 	q.expiring.tidy(q.withTTL, q.mayLapse)
 }
@@ -183,7 +189,10 @@ func (q *Queue) tidy() {
 func (q *Queue) add(now Millis, m Meta) {
 	seq := q.next
 	q.next++
-	due := now + m.Delay
+	due, byWall := now+m.Delay, m.NotBefore > 0 && q.dueByWall(m.NotBefore) > now
+	if byWall {
+		due = m.NotBefore
+	}
 	f := facts{
 		size: m.Size, avail: tick(due), group: q.names.hold(m.Group), priority: m.Priority, expires: m.Expires, alias: m.Alias,
 	}
@@ -191,7 +200,12 @@ func (q *Queue) add(now Millis, m Meta) {
 		f.expires = now + m.TTL
 	}
 	k, st := fresh, ready
-	if m.Delay > 0 {
+	switch {
+	case byWall:
+		k, st, f.part = planned, delayed, uint8(int64(due)%tickMillis)|partByWall
+		q.byWall.walls.add(due, uint64(seq))
+		q.byWall.planned++
+	case m.Delay > 0:
 		k, st, f.part = planned, delayed, uint8(int64(due)%tickMillis)
 		q.planned.add(due, uint64(seq))
 	}

@@ -34,7 +34,7 @@ func (q *Queue) firstExpiry() (Millis, bool) {
 
 // lapsed is a message whose time to live has ended; 0 when there is none.
 func (q *Queue) lapsed(now Millis) store.Seq {
-	if at, ok := q.firstExpiry(); ok && at <= now {
+	if at, ok := q.firstExpiry(); ok && max(at, q.protected) <= now {
 		return store.Seq(q.expiring[0].id)
 	}
 	return 0
@@ -57,7 +57,7 @@ func (q *Queue) late(now Millis, seq store.Seq, avail int64) (gone, lapsed bool)
 	if q.settings.Retention > 0 && q.expiry(avail) <= now {
 		return true, false
 	}
-	if q.withTTL > 0 {
+	if q.withTTL > 0 && q.protected <= now {
 		if at := q.cols.expires(seq); at > 0 && at <= now {
 			return !q.settings.ExpiredDead, q.settings.ExpiredDead
 		}
