@@ -51,12 +51,14 @@ type Guard struct {
 	allowed   map[string]bool
 	anyOrigin bool
 	hosts     map[string]bool
-	anyHost   bool
+	// usual are hosts that are always served.
+	usual   map[string]bool
+	anyHost bool
 }
 
 // New returns a guard. The settings must have both handlers.
 func New(s Settings) *Guard {
-	g := &Guard{Settings: s, allowed: map[string]bool{}, hosts: map[string]bool{}}
+	g := &Guard{Settings: s, allowed: map[string]bool{}, hosts: map[string]bool{}, usual: usualHosts(s.Address)}
 	if u, err := url.Parse(s.PublicURL); err == nil && u.Host != "" {
 		g.public = originOf(u)
 		g.hosts[strings.ToLower(u.Hostname())] = true

@@ -1,13 +1,17 @@
 package browser_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/dabba-mq/dabba/handlers/browser"
+	"github.com/dabba-mq/dabba/handlers/middleware"
 )
 
 // The answers of a guarded server in these tests, as statuses.
@@ -263,6 +267,18 @@ func TestPreflightsOfAllowedOrigins(t *testing.T) {
 		if rec.Code != foreign || rec.Header().Get("Access-Control-Allow-Origin") != "" || rec.Header().Get("Access-Control-Allow-Private-Network") != "" {
 			t.Errorf("preflight of a foreign page = %d with %v, want %d and nothing allowed", rec.Code, rec.Header(), foreign)
 		}
+	}
+}
+
+func TestPanicsMayBeReadByAllowedPages(t *testing.T) {
+	t.Parallel()
+	observer := middleware.Observer{Log: slog.New(slog.DiscardHandler), IDs: middleware.NewIDs(strings.NewReader("random")), Now: time.Now}
+	h := observer.Wrap(guard(browser.Settings{Origins: []string{"https://app.example"}}).Wrap(
+		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("boom") })))
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, request("GET", "localhost", "/v1/queues", "Origin", "https://app.example"))
+	if got := rec.Header().Get("Access-Control-Allow-Origin"); rec.Code != http.StatusInternalServerError || got != "https://app.example" {
+		t.Errorf("a panic = %d for %q, want %d for the page", rec.Code, got, http.StatusInternalServerError)
 	}
 }
 

@@ -3,6 +3,7 @@ package browser
 import (
 	"fmt"
 	"net/netip"
+	"strconv"
 	"strings"
 )
 
@@ -26,6 +27,12 @@ func ParseHost(s string) (string, error) {
 	return host, nil
 }
 
+// usualHosts are what most requests have as their Host, which spares them to be taken apart.
+func usualHosts(listening netip.AddrPort) map[string]bool {
+	port := ":" + strconv.Itoa(int(listening.Port()))
+	return map[string]bool{"": true, "localhost" + port: true, "127.0.0.1" + port: true}
+}
+
 // serves says whether a Host header names this server. Requests of HTTP/1.0 need not have one; those of browsers do.
 //
 // An IP address cannot be rebound: a page whose host it is came from there. A server that listens on all addresses answers
@@ -33,7 +40,7 @@ func ParseHost(s string) (string, error) {
 // the loopback address is reached under no other: browsers send no fetch metadata to 0.0.0.0 or ::ffff:127.0.0.1, which
 // lead there on some systems.
 func (g *Guard) serves(host string) bool {
-	if host == "" || isLoopback(host) {
+	if g.usual[host] || isLoopback(host) {
 		return true
 	}
 	host = strings.ToLower(host)
