@@ -66,7 +66,7 @@
 //	f  sorted set     spans of sequences that were moved away: score the last of a span, member the first. The lowest are
 //	                  forgotten when there are more than 65,536.
 //	h  list           messages that left, the latest last (pack_departed), as many as the settings say
-//	j  hash           moves that go out and are not concluded: move id → intent (note_intent in lua/queue_moves.lua)
+//	j  hash           moves that go out and are not concluded: move id → intent (save_intent in lua/queue_moves.lua)
 //	i  sorted set     moves that came in, and with an x before them those that never may: the score is until when one may
 //	                  come in that is not known here
 //
@@ -93,7 +93,8 @@
 //	ahead, ahead_ns   what the queue's rate counts, in milliseconds and the nanoseconds beyond
 //	work              what a change of settings has left to do, in bounded steps, before anything else: "lay <sequence>" puts
 //	                  the messages from there on into lanes, "arrange <name>" decides anew which groups from that name on
-//	                  may be served; else empty
+//	                  may be served, "repair " and what follows from it puts the queue right; else empty
+//	pending           while messages are inserted: next before that, and the id of the move
 //
 // The names of a log are these:
 //
@@ -140,6 +141,13 @@
 //	3  the queue has so many shards, and the caller takes this one for all of it
 //
 // Work per call is bounded: by the size of the call, and 1,000 messages beside that.
+//
+// A script that fails keeps what it has written: a key of another type, or a command that the ACL denies, is found out in its
+// middle. So each one is run within a function whose failure is caught. A queue is then marked ("repair " in work, or if that
+// cannot be written, by removing ends), and put right before its next call, in bounded steps (lua/queue_repair.lua): what the
+// script has appended and not counted is taken back, and indexes and counts are made anew from s, b and t. The order of writes
+// lets that suffice: entries are appended before next is written and deleted before their records, intents of moves are written
+// after all else and removed last, and pending tells of an insert whether it was counted. The call fails as unknown.
 //
 // To make the functions of the state machine takes a server longer than to lease ten messages. So before they are made,
 // sends, claims and settlements try what most of them come to (lua/queue_quick.lua), in queues without lanes, limits and

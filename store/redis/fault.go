@@ -38,7 +38,11 @@ var hints = map[string]string{
 	"NOAUTH":      "the server wants a password; put it in the URL",
 	"WRONGPASS":   "the server knows no such user and password; correct the URL",
 	"NOPERM":      "the server's ACL does not let this user do that; widen it",
-	"ERR max":     "the server has no room for another client; raise maxclients",
+	"ERR The user executing the script can't": "the server's ACL does not let this user do that; widen it",
+	"ERR ACL failure in script":               "the server's ACL does not let this user do that; widen it",
+
+	"WRONGTYPE": "a key was replaced by something of another type; remove it, and look for what else uses keys of this name",
+	"ERR max":   "the server has no room for another client; raise maxclients",
 
 	"ERR DB index":                                   "the server has no database of that number; correct the URL",
 	"ERR unknown command":                            "the server is no Redis of version 7.0 or later, or someone has renamed a command; correct the URL, or the server",
@@ -73,6 +77,16 @@ func fault(err error, changing bool) error {
 
 // answered is the same for an error that the server gave.
 func answered(text string, changing bool) error {
+	if half, ok := strings.CutPrefix(text, "HALF "); ok {
+		kind := store.ErrUnavailable
+		if changing {
+			kind = store.ErrUnknown
+		}
+		if hint := hintOn(half); hint != "" {
+			half = hint + ": " + half
+		}
+		return fmt.Errorf("%w: a script failed, and is made up for with the next call: %s", kind, half)
+	}
 	// Redis puts ERR before a refusal of one word.
 	word, rest, _ := strings.Cut(strings.TrimPrefix(text, "ERR "), " ")
 	if kind := refusals[word]; kind != nil {

@@ -14,6 +14,9 @@ var queueKeys = []string{
 	"c", "s", "t", "v", "a", "r", "l", "d", "x", "z", "g", "n", "w", "y", "o", "p", "u", "e", "m", "f", "h", "j", "i", "k", "b",
 }
 
+// queueKinds are the types of these, see kindsOf.
+const queueKinds = "hshhzzzzzzhzzzhzhzhzlhzzz"
+
 // tickMillis is the resolution of a message's age.
 const tickMillis = int64(store.Tick / time.Millisecond)
 

@@ -42,9 +42,8 @@ func newScript(name string) *script {
 		panic(fmt.Sprintf("redis: script %s begins with %q, not with #!lua", name, head))
 	}
 	seen := make(map[string]bool)
-	text := head + "\n" + expand(body, seen)
-	text += strings.Repeat(closing, len(seen))
 	looks := strings.Contains(head, "no-writes")
+	text := head + "\n" + attempt + expand(body, seen) + strings.Repeat(closing, len(seen)) + rescue(name, looks)
 	return &script{name: name, text: text, sum: redis.NewScript(text).Hash(), looks: looks, reads: looks, makes: seen["record"]}
 }
 
@@ -69,6 +68,48 @@ const (
 	opening = "return (function()\n"
 	closing = "end)()\n"
 )
+
+// The body of a script is a function that is called so that its failure can be dealt with, before it is the script's.
+const attempt = "local done, result = pcall(function()\n"
+
+// rescue is what follows the body of a script: what is done should it fail. Redis keeps what a script has written before.
+func rescue(name string, looks bool) string {
+	before, failed := "HALF ", "failed"
+	if kind, _, _ := strings.Cut(name, "_"); kind == "queue" {
+		failed = "queue_failed"
+	}
+	if looks {
+		before, failed = "", "failed"
+	}
+	return "end)\nif done then\n  return result\nend\n" +
+		"local BEFORE, KINDS = '" + before + "', '" + kindsOf(name) + "'\n" + source(failed) + source("wrong_types")
+}
+
+// namedParts is of how many partitions the keys are named that are wrong.
+const namedParts = 64
+
+// kindsOf are the types of a script's keys, a letter each: h hash, s stream, z sorted set, l list, t string, - none.
+func kindsOf(name string) string {
+	switch kind, what, _ := strings.Cut(name, "_"); {
+	case kind == "queue":
+		return queueKinds
+	case kind == "kv":
+		return "hhzthh"
+	case name == "log_append":
+		return "hhz-" + strings.Repeat("sh", namedParts)
+	case name == "log_sweep" || name == "log_drop":
+		return "hhz" + strings.Repeat("sh", namedParts)
+	case name == "log_seek":
+		return "hh"
+	case kind == "log" && what != "configure":
+		return "hsh"
+	case kind == "fence" || kind == "log":
+		return "h"
+	case kind == "move":
+		return "z"
+	}
+	return ""
+}
 
 // expand replaces the lines that include chunks.
 func expand(text string, seen map[string]bool) string {

@@ -112,10 +112,15 @@ local function open()
     return redis.error_reply('STALE have revision ' .. revision)
   end
   counters, as_read = {}, {}
+  local whole = true
   for i, name in ipairs(names) do
     local v = values[i + 2]
     local n = tonumber(v) or v or 0
     counters[name], as_read[i] = n, v and n
+    whole = whole and (v or name ~= 'ends')
+  end
+  if not whole then
+    counters.work = 'repair ' -- see queue_failed.lua
   end
   now = queueTime(counters.now)
   counters.now = now
@@ -190,6 +195,10 @@ local function ask(command, index, ...)
   make(index)
   return redis.call(command, index, ...)
 end
+
+-- lost fails the call, since an index lacks what is counted: somebody removed its key. The queue is then put right, see
+-- queue_failed.lua.
+local function lost(what) error('the index of ' .. what .. ' messages is gone') end
 
 local function tick(at) return math.floor(at / TICK) end
 

@@ -45,6 +45,9 @@ local function quick()
       return nil -- some have a record
     end
     ids = redis.call('ZRANGE', key.by_age, 0, wanted - 1)
+    if not ids[1] then
+      return nil -- the index is lost
+    end
   end
   local replies = { now, 1, 0, 0 }
   local leased, order, records, taken, total = {}, {}, {}, 0, 0
@@ -190,6 +193,9 @@ local function read_line(lane)
   local line = { at = 1, loaded = 0, part = before and before.part or 4 }
   if lane == '' then
     list = counters.ready > 0 and ask('ZRANGE', key.by_age, 0, n - 1) or {}
+    if counters.ready > 0 and n > 0 and #list == 0 then
+      lost('ready')
+    end
     line.ids = list
     for i, id in ipairs(list) do
       line[i] = tonumber(id)

@@ -27,6 +27,9 @@ local function create()
     counters[name] = 0
   end
   counters.next, counters.ends, counters.now, counters.work = 1, -1, now, ''
+  if redis.call('EXISTS', unpack(KEYS, 2, 25)) > 0 then -- the counters alone were lost
+    counters.next, counters.work = first_free(), 'repair '
+  end
   if bump > 0 then
     jump()
   end
@@ -62,7 +65,8 @@ local function replace(was)
   redis.call('SPUBLISH', key.news, 'c' .. ARGV[3])
 end
 
-if ARGV[6] == '1' and redis.call('EXISTS', key.counters) == 0 then
+local have = redis.call('HMGET', key.counters, 'settings', 'dropped')
+if ARGV[6] == '1' and not have[1] and not have[2] then
   local refused = forgotten(KEYS[27])
   if refused then
     return refused

@@ -57,6 +57,9 @@ local function eldest()
     return nil
   end
   local first = ask('ZRANGE', key.by_age, 0, 0, 'WITHSCORES')
+  if not first[1] then
+    lost('ready')
+  end
   return tonumber(first[1]), tonumber(first[2])
 end
 

@@ -442,8 +442,9 @@ local function delete_entries()
   end
 end
 
--- save_messages writes what changed of messages.
+-- save_messages writes what changed of messages. Entries are deleted first: without its record a message would be fresh again.
 local function save_messages()
+  delete_entries()
   local changes, gone = {}, {}
   for seq in pairs(unwritten) do
     local m = messages[seq]
@@ -455,7 +456,6 @@ local function save_messages()
   end
   in_parts(changes, function(...) redis.call('HSET', key.touched, ...) end)
   in_parts(gone, function(...) redis.call('HDEL', key.touched, ...) end)
-  delete_entries()
   if #departures > 0 then
     in_parts(departures, function(...) redis.call('RPUSH', key.history, ...) end)
     redis.call('LTRIM', key.history, -settings.history, -1)
@@ -467,13 +467,17 @@ end
 local function first_end()
   if ends_changed then
     local ends = math.huge
-    local function look(index, count)
+    local function look(index, count, what)
       if count > 0 then
-        ends = math.min(ends, tonumber(ask('ZRANGE', index, 0, 0, 'WITHSCORES')[2] or ends))
+        local first = ask('ZRANGE', index, 0, 0, 'WITHSCORES')[2]
+        if what and not first then
+          lost(what)
+        end
+        ends = math.min(ends, tonumber(first or ends))
       end
     end
-    look(key.leases, counters.leased)
-    look(key.delays, counters.delayed)
+    look(key.leases, counters.leased, 'leased')
+    look(key.delays, counters.delayed, 'delayed')
     look(key.spent, settings.group_limited)
     counters.ends, ends_changed = ends == math.huge and -1 or ends, false
   end

@@ -15,6 +15,5 @@ if not intent or not noted_lately(ARGV[6]) then
   return { now, 1, made() }
 end
 redis.call('HDEL', key.moves, ARGV[5])
-local id = note_intent(intent)
-save()
+local id = save_intent(intent)
 return { now, 1, made(), id, show_intent(find_intent(id)) }

@@ -18,9 +18,9 @@ if intent then
     note_moved_away(m.seq)
   end)
   redis.call('ZREMRANGEBYRANK', key.moved_away, 0, -MOST_SPANS - 1)
-  redis.call('HDEL', key.moves, ARGV[5])
   local free = frees(false)
   save()
+  redis.call('HDEL', key.moves, ARGV[5]) -- last: without it the messages would come back, see queue_repair.lua
   if free then
     announce()
   end

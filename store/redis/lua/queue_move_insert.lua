@@ -22,10 +22,12 @@ end
 if tonumber(ARGV[6]) < now then
   return { now, 1, made(), 'late', -1 }
 end
+redis.call('HSET', key.counters, 'pending', text(counters.next) .. ' ' .. id) -- should this fail half-way, see queue_repair.lua
 redis.call('ZADD', key.arrivals, ARGV[6], id)
 for i = 7, #ARGV, 7 do
   add(tonumber(ARGV[i + 1]), ARGV[i + 2], tonumber(ARGV[i + 3]), tonumber(ARGV[i + 4]), ARGV[i + 5], now, ARGV[i], ARGV[i + 6])
 end
 save()
+redis.call('HDEL', key.counters, 'pending')
 announce()
 return { now, 1, made(), 'inserted', next_due() }

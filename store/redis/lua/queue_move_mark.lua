@@ -17,7 +17,11 @@ local MOVE_BYTES = 4194304 -- of the sizes of what one call moves, but one messa
 -- oldest_dead lists dead messages as choose does.
 local function oldest_dead(limit)
   local list, bytes = {}, 0
-  for _, id in ipairs(redis.call('ZRANGE', key.dead, 0, limit)) do
+  local dead = redis.call('ZRANGE', key.dead, 0, limit)
+  if counters.dead > 0 and not dead[1] then
+    lost('dead')
+  end
+  for _, id in ipairs(dead) do
     local m = record_of(tonumber(id))
     if #list == limit or #list > 0 and bytes + m.size > MOVE_BYTES then
       return list, 1
@@ -69,8 +73,7 @@ for i, m in ipairs(list) do
   mark(m)
   seqs[i] = m.seq
 end
-local id = note_intent({
+local id = save_intent({
   target = ARGV[5], label = ARGV[7], renewed = ARGV[8], replaced = ARGV[9], size = ARGV[10], body = ARGV[11], seqs = seqs,
 })
-save()
 return { now, 1, made(), id, next, show_intent(find_intent(id)) }

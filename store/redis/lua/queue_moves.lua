@@ -11,10 +11,12 @@ local function noted_lately(noted) return elapsed <= tonumber(noted) + MOVE_TIME
 
 local function latest_insert(begun) return begun + MOVE_TIME end
 
--- note_intent stores what the source knows of a move, under a new id: target, when begun, label, 1 if the messages are new in
--- the target, 1 if the content is replaced, by what size and body, and sequences.
-local function note_intent(intent)
+-- save_intent saves what changed and stores what the source knows of a move, under a new id: target, when begun, label, 1 if the
+-- messages are new in the target, 1 if the content is replaced, by what size and body, and sequences. The intent comes last:
+-- should it be missing, the messages are again what they were (queue_repair.lua), and no other move gets the id.
+local function save_intent(intent)
   counters.moves = counters.moves + 1
+  save()
   local id = ARGV[3] .. ':' .. text(counters.moves)
   redis.call('HSET', key.moves, id, cmsgpack.pack({
     intent.target, now, intent.label, intent.renewed, intent.replaced, intent.size, intent.body, intent.seqs,

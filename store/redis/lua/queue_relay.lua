@@ -1,6 +1,7 @@
--- Chunk: what a change of settings has left to do, in bounded steps. It is noted in the counter work, see doc.go.
+-- Chunk: what a change of settings, or a script that failed, has left to do, in bounded steps. It is noted in the counter work,
+-- see doc.go.
 -- include: queue_begin
--- include: queue_walk
+-- include: queue_repair
 
 -- lay puts messages from a sequence on into lanes, as if they had just come. Lanes were cleared before.
 local function lay(from)
@@ -27,7 +28,9 @@ local function relay()
   local what, from = string.match(tostring(counters.work), '^(%a+) (.*)$')
   if what == 'lay' then
     lay(tonumber(from))
-  else
+  elseif what == 'arrange' then
     rearrange(from)
+  else
+    repair(what, from)
   end
 end

@@ -36,10 +36,10 @@ local function quick()
     end
     seen[id], bytes, entries[k], reply[k + 4] = true, bytes + size, id .. '-1', 1
   end
+  redis.call('XDEL', key.messages, unpack(entries))
   redis.call('ZREM', key.leases, unpack(ids))
   redis.call('ZREM', key.order, unpack(ids))
   redis.call('HDEL', key.touched, unpack(ids))
-  redis.call('XDEL', key.messages, unpack(entries))
   local c = counters
   c.leased, c.bytes, c.leased_bytes, c.removed = c.leased - n, c.bytes - bytes, c.leased_bytes - bytes, c.removed + n
   save_plain()
