@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,8 +38,8 @@ type storedOffsets struct {
 type CommitRequest struct {
 	// Offsets are, by partition, the next ones to read; those of other partitions stay.
 	Offsets map[uint32]uint64
-	// Expected are, by partition, those that must be there; nil for any.
-	Expected map[uint32]uint64
+	// Expected are, by partition, those that must be there, nil for none yet; a nil map is for any.
+	Expected map[uint32]*uint64
 	// Only is held against the whole of them.
 	Only Condition
 }
@@ -117,16 +118,24 @@ func (req *CommitRequest) holds(was map[uint32]uint64, revision store.Revision) 
 	if err := req.Only.check("set of offsets", revision); err != nil {
 		return err
 	}
-	for p, want := range req.Expected {
-		if have, ok := was[p]; !ok || have != want {
-			now := "none"
-			if ok {
-				now = strconv.FormatUint(have, 10)
-			}
-			return conflict(fmt.Sprintf("expected.%d", p), fmt.Sprintf("The committed offset of partition %d is %s, not %d; read it again and decide anew.", p, now, want))
+	for _, p := range slices.Sorted(maps.Keys(req.Expected)) {
+		var have *uint64
+		if committed, ok := was[p]; ok {
+			have = &committed
+		}
+		if want := req.Expected[p]; shownOffset(have) != shownOffset(want) {
+			return conflict(fmt.Sprintf("expected.%d", p), fmt.Sprintf("The committed offset of partition %d is %s, not %s; read it again and decide anew.",
+				p, shownOffset(have), shownOffset(want)))
 		}
 	}
 	return nil
+}
+
+func shownOffset(offset *uint64) string {
+	if offset == nil {
+		return "none"
+	}
+	return strconv.FormatUint(*offset, 10)
 }
 
 // CommittedOffsets are those of a name on a topic; a name that committed nothing is not found.

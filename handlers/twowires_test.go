@@ -8,11 +8,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dabba-mq/dabba/handlers"
 	"github.com/dabba-mq/dabba/handlers/handlerstest"
 	"github.com/dabba-mq/dabba/handlers/rest"
 )
@@ -34,6 +36,26 @@ type sqsAttribute struct {
 // wire asks the wire of SQS and stops the test unless it succeeds.
 func wire(t *testing.T, srv *handlerstest.Server, operation string, in, out any) {
 	t.Helper()
+	res := askWire(t, srv, operation, in)
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("%s answered %s", operation, res.Status)
+	}
+	if err := json.NewDecoder(res.Body).Decode(out); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wireStatus asks the wire of SQS whether it would succeed, by trying.
+func wireStatus(t *testing.T, srv *handlerstest.Server, operation string, in any) int {
+	t.Helper()
+	res := askWire(t, srv, operation, in)
+	_ = res.Body.Close()
+	return res.StatusCode
+}
+
+func askWire(t *testing.T, srv *handlerstest.Server, operation string, in any) *http.Response {
+	t.Helper()
 	body, err := json.Marshal(in)
 	if err != nil {
 		t.Fatal(err)
@@ -48,13 +70,7 @@ func wire(t *testing.T, srv *handlerstest.Server, operation string, in, out any)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		t.Fatalf("%s answered %s", operation, res.Status)
-	}
-	if err := json.NewDecoder(res.Body).Decode(out); err != nil {
-		t.Fatal(err)
-	}
+	return res
 }
 
 // fromSQS receives by SQS whatever there is, with all that is known of it.
@@ -66,6 +82,34 @@ func fromSQS(t *testing.T, srv *handlerstest.Server, queue string) []sqsMessage 
 		"MessageAttributeNames": []string{"All"}, "MessageSystemAttributeNames": []string{"All"},
 	}, &got)
 	return got.Messages
+}
+
+// TestBothWiresTakeTheSameNames makes queues of names on either wire: one takes what the other takes.
+func TestBothWiresTakeTheSameNames(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t, func(c *handlers.Config) { c.SQS.Relaxed = true })
+	for _, name := range []string{
+		"a", "A-b_9", "-", "_", "-a", "a-", strings.Repeat("n", 80), strings.Repeat("n", 81), "a.b", "a.", ".a", "a b", "a:b", "a/b", "é", "a\n", "*", "", "v1",
+		"a.fifo", ".fifo", "a.b.fifo", "a.fifo.fifo", "a.FIFO", "afifo", strings.Repeat("n", 75) + ".fifo", strings.Repeat("n", 76) + ".fifo",
+	} {
+		for _, fifo := range []bool{false, true} {
+			in := map[string]any{"QueueName": name}
+			if fifo {
+				in["Attributes"] = map[string]string{"FifoQueue": "true"}
+			}
+			bySQS := wireStatus(t, srv, "CreateQueue", in) == http.StatusOK
+			if bySQS {
+				srv.Delete("/v1/queues/" + url.PathEscape(name)).Want(http.StatusNoContent)
+			}
+			natively := srv.Put("/v1/queues/"+url.PathEscape(name), fmt.Sprintf(`{"fifo":%v}`, fifo)).Status == http.StatusCreated
+			if natively {
+				srv.Delete("/v1/queues/" + url.PathEscape(name)).Want(http.StatusNoContent)
+			}
+			if natively != bySQS {
+				t.Errorf("a queue named %q with fifo %v: created natively %v, by SQS %v", name, fifo, natively, bySQS)
+			}
+		}
+	}
 }
 
 func TestSentNativelyReceivedBySQS(t *testing.T) {

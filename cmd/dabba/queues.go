@@ -224,6 +224,17 @@ func newQueuesCreate(p program, o *queuesOptions) *cobra.Command {
 			if o.json {
 				return printJSON(p.out, answer)
 			}
+			var made struct {
+				Warnings []struct {
+					Detail string `json:"detail"`
+				} `json:"warnings"`
+			}
+			if err := json.Unmarshal(answer, &made); err != nil {
+				return fmt.Errorf("read the queue: %w", err)
+			}
+			for _, w := range made.Warnings {
+				fmt.Fprintln(p.errOut, "dabba: note: "+w.Detail)
+			}
 			_, err = fmt.Fprintf(p.out, "queue %s is ready\n", args[0])
 			return err
 		},

@@ -151,11 +151,11 @@ func (s *session) trim(c command) string {
 	return fmt.Sprintf("%d to %d, %d bytes", left.FirstOffset, left.HighWatermark, left.Bytes)
 }
 
-// commit topic name partition:offset… [expected=partition:offset]: what is committed then.
+// commit topic name partition:offset… [expected=partition:offset or partition:none]: what is committed then.
 func (s *session) commit(c command) string {
 	req := engine.CommitRequest{Offsets: s.offsets(c.words[2:])}
 	if expected := c.value("expected"); expected != "" {
-		req.Expected = s.offsets([]string{expected})
+		req.Expected = s.expectedOffset(expected)
 	}
 	return shownOffsets(s.engine.Commit(s.Context(), s.ref(c), c.words[1], req))
 }
@@ -163,6 +163,16 @@ func (s *session) commit(c command) string {
 // committed topic name: what is committed.
 func (s *session) committed(c command) string {
 	return shownOffsets(s.engine.CommittedOffsets(s.Context(), s.ref(c), c.words[1]))
+}
+
+// expectedOffset is partition:offset, or partition:none.
+func (s *session) expectedOffset(word string) map[uint32]*uint64 {
+	partition, offset, _ := strings.Cut(word, ":")
+	var want *uint64
+	if offset != "none" {
+		want = new(s.offset(offset))
+	}
+	return map[uint32]*uint64{uint32(s.offset(partition)): want}
 }
 
 func (s *session) offsets(words []string) map[uint32]uint64 {

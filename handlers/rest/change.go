@@ -5,7 +5,7 @@ import "net/http"
 // Change sets some of a queue's configuration and leaves the rest (a JSON merge patch, RFC 7396).
 //
 // @Summary Change some of a queue's configuration
-// @Description A JSON merge patch (RFC 7396): fields that are left out stay as they are, null returns one to its default. To name a dead-letter queue that it does not have yet, a token needs queues:send on that one.
+// @Description A JSON merge patch (RFC 7396): fields that are left out stay as they are, null returns one to its default. To name a dead-letter queue that it does not have yet, a token needs queues:send on that one. It need not exist yet; as long as it does not, warnings in the answer says so.
 // @ID patchQueue
 // @Tags queues
 // @Accept json
@@ -35,5 +35,5 @@ func (a *API) Change(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return replyQueue(w, http.StatusOK, q)
+	return replyQueue(w, http.StatusOK, q, a.warningsOf(r, q)...)
 }

@@ -37,7 +37,7 @@ func (a *API) Commit(w http.ResponseWriter, r *http.Request) error {
 	if err := a.decode(w, r, &req); err != nil {
 		return err
 	}
-	done, err := a.engine.Commit(r.Context(), ref, name, engine.CommitRequest{Offsets: req.Offsets, Expected: req.Expected, Only: only})
+	done, err := a.engine.Commit(r.Context(), ref, name, engine.CommitRequest{Offsets: req.Offsets, Expected: req.Expected.engine(req.Offsets), Only: only})
 	if err != nil {
 		return err
 	}

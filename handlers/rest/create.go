@@ -11,7 +11,7 @@ import (
 // Create makes a queue, or gives it a new configuration. What the request leaves out returns to its default.
 //
 // @Summary Create or replace a queue
-// @Description Makes a queue, or gives it a new configuration. Fields that are left out return to their defaults. To name a dead-letter queue that it does not have yet, a token needs queues:send on that one.
+// @Description Makes a queue, or gives it a new configuration. Fields that are left out return to their defaults. To name a dead-letter queue that it does not have yet, a token needs queues:send on that one. It need not exist yet; as long as it does not, warnings in the answer says so.
 // @ID putQueue
 // @Tags queues
 // @Accept json
@@ -48,11 +48,28 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	warnings := a.warningsOf(r, q)
 	if !created {
-		return replyQueue(w, http.StatusOK, q)
+		return replyQueue(w, http.StatusOK, q, warnings...)
 	}
 	w.Header().Set("Location", "/v1/queues/"+ref.Name)
-	return replyQueue(w, http.StatusCreated, q)
+	return replyQueue(w, http.StatusCreated, q, warnings...)
+}
+
+// warningsOf are about settings of a queue that do not work yet. That one cannot be looked at is no reason to warn.
+func (a *API) warningsOf(r *http.Request, q engine.Queue) []Warning {
+	target := q.Config.DeadLetter.Queue
+	if target == "" {
+		return nil
+	}
+	_, err := a.engine.Config(r.Context(), engine.Ref{Tenant: q.Ref.Tenant, Name: target})
+	if err == nil || engine.ErrorOf(err).Code != engine.CodeNotFound {
+		return nil
+	}
+	return []Warning{{
+		Field:  "dead_letter.queue",
+		Detail: "There is no queue " + target + " yet; until there is, dead messages stay in this queue.",
+	}}
 }
 
 // readPatch reads a configuration, whole or in part.
@@ -71,9 +88,11 @@ func (a *API) readPatch(w http.ResponseWriter, r *http.Request) (configPatch, er
 	return decodePatch(body.Bytes)
 }
 
-func replyQueue(w http.ResponseWriter, status int, q engine.Queue) error {
+func replyQueue(w http.ResponseWriter, status int, q engine.Queue, warnings ...Warning) error {
 	w.Header().Set("ETag", quoted(q.ETag))
-	return reply(w, status, queueOf(q))
+	shown := queueOf(q)
+	shown.Warnings = warnings
+	return reply(w, status, shown)
 }
 
 func queueOf(q engine.Queue) Queue {

@@ -10,6 +10,22 @@ import (
 	"github.com/dabba-mq/dabba/handlers/handlerstest"
 )
 
+// TestATargetThatIsMissingIsWarnedOf: the queue is as it was asked to be, and the answer says what will not work.
+func TestATargetThatIsMissingIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	srv := handlerstest.Start(t)
+	const named, warned = `{"dead_letter":{"queue":"later"}}`, `"warnings":[{"field":"dead_letter.queue","detail":"There is no queue later yet;`
+	srv.Put("/v1/queues/q", named).Want(http.StatusCreated).Has(warned).Has(`"queue":"later"`)
+	srv.Put("/v1/queues/q", named).Want(http.StatusOK).Has(warned)
+	srv.Patch("/v1/queues/q", `{"visibility":"1m"}`).Want(http.StatusOK).Has(warned)
+	srv.Get("/v1/queues/q").Want(http.StatusOK).Lacks("warnings")
+	srv.Put("/v1/queues/later", "").Want(http.StatusCreated).Lacks("warnings")
+	srv.Patch("/v1/queues/q", named).Want(http.StatusOK).Lacks("warnings")
+	srv.Put("/v1/queues/q", "").Want(http.StatusOK).Lacks("warnings")
+	srv.Delete("/v1/queues/later").Want(http.StatusNoContent)
+	srv.Patch("/v1/queues/q", named).Want(http.StatusOK).Has(warned)
+}
+
 func TestCreateAnswersWithTheWholeConfiguration(t *testing.T) {
 	t.Parallel()
 	srv := handlerstest.Start(t)

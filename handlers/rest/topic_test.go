@@ -421,6 +421,14 @@ func TestCommittedOffsets(t *testing.T) {
 	if got.Header.Get("ETag") == second.Header.Get("ETag") {
 		t.Error("the ETag did not change with the offsets")
 	}
+	// Partition 1 has none yet, and null says so: of one partition, or of all that are given.
+	srv.Put(path, `{"offsets":{"0":131,"1":1},"expected":{"1":null,"0":null}}`).Refused(http.StatusConflict, "conflict", "expected.0")
+	srv.Put(path, `{"offsets":{"0":131,"1":1},"expected":null}`).Refused(http.StatusConflict, "conflict", "expected.0").Has("is 130, not none")
+	srv.Put(path, `{"offsets":{"0":130,"1":1},"expected":{"0":130,"1":null}}`).Want(http.StatusOK)
+	srv.Put(path, `{"offsets":{"1":1},"expected":{"1":null}}`).Refused(http.StatusConflict, "conflict", "expected.1")
+	srv.Put("/v1/topics/t/offsets/fresh", `{"offsets":{"1":1},"expected":null}`).Want(http.StatusOK)
+	srv.Put("/v1/topics/t/offsets/fresh", `{"offsets":{"1":1},"expected":null}`).Refused(http.StatusConflict, "conflict", "expected.1")
+	got = srv.Get(path).Want(http.StatusOK).Has(`{"0":130,"1":1,"2":7}`)
 	srv.Get(path, "If-None-Match", got.Header.Get("ETag")).Want(http.StatusNotModified)
 	srv.Get(path, "If-None-Match", second.Header.Get("ETag")).Want(http.StatusOK)
 	srv.Put(path, `{"offsets":{"3":1}}`).Refused(http.StatusBadRequest, "invalid_request", "offsets")
@@ -428,7 +436,8 @@ func TestCommittedOffsets(t *testing.T) {
 	srv.Put(path, `{"offsets":{"x":1}}`).Refused(http.StatusBadRequest, "invalid_request", "offsets.x")
 	srv.Put(path, `{"offsets":null}`).Refused(http.StatusBadRequest, "invalid_request", "offsets")
 	srv.Put(path, `{"offsets":{"1":1,"0":null}}`).Refused(http.StatusBadRequest, "invalid_request", "offsets[0]")
-	srv.Put(path, `{"offsets":{"1":1},"expected":{"0":null}}`).Refused(http.StatusBadRequest, "invalid_request", "expected[0]")
+	srv.Put(path, `{"offsets":{"1":1},"expected":{"0":"none"}}`).Refused(http.StatusBadRequest, "invalid_request", "expected[0]")
+	srv.Put(path, `{"offsets":{"1":1},"expected":7}`).Refused(http.StatusBadRequest, "invalid_request", "expected")
 	srv.Put(path, `{"offsets":{"1":"1"}}`).Refused(http.StatusBadRequest, "invalid_request", "offsets[1]")
 	srv.Put("/v1/topics/t/offsets/a.b", `{"offsets":{"0":1}}`).Refused(http.StatusBadRequest, "invalid_request", "name")
 	srv.Put("/v1/topics/none/offsets/n", `{"offsets":{"0":1}}`).Refused(http.StatusNotFound, "not_found", "")

@@ -147,8 +147,39 @@ type Record struct {
 type CommitRequest struct {
 	// By partition, the next offset to read.
 	Offsets map[uint32]uint64 `json:"offsets" validate:"required" swaggertype:"object,integer" example:"0:124"`
-	// By partition, the committed offset that must be there.
-	Expected map[uint32]uint64 `json:"expected,omitzero" swaggertype:"object,integer" example:"0:120"`
+	// By partition, the committed offset that must be there, or null for none yet. Null instead of the object is that for each
+	// partition in offsets.
+	Expected ExpectedOffsets `json:"expected,omitzero" swaggertype:"object,integer" extensions:"x-nullable,x-nullable-values" example:"0:120"`
+}
+
+// ExpectedOffsets are by partition; the zero value is that of a field that was left out.
+type ExpectedOffsets struct {
+	// none says that nothing may have been committed for any partition of the request.
+	none bool
+	of   map[uint32]*uint64
+}
+
+// UnmarshalJSONFrom reads an object or null.
+func (e *ExpectedOffsets) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	e.none = dec.PeekKind() == 'n'
+	return json.UnmarshalDecode(dec, &e.of)
+}
+
+// MarshalJSONTo writes what UnmarshalJSONFrom reads.
+func (e ExpectedOffsets) MarshalJSONTo(enc *jsontext.Encoder) error {
+	return json.MarshalEncode(enc, e.of)
+}
+
+// engine is what is expected of the partitions that are committed.
+func (e ExpectedOffsets) engine(committed map[uint32]uint64) map[uint32]*uint64 {
+	if !e.none {
+		return e.of
+	}
+	expected := make(map[uint32]*uint64, len(committed))
+	for p := range committed {
+		expected[p] = nil
+	}
+	return expected
 }
 
 // Committed are the committed offsets of one name.

@@ -16,6 +16,14 @@ type Queue struct {
 	// What the queue does not do for now; absent when it does everything.
 	Paused *Paused `json:"paused,omitzero"`
 	QueueNumbers
+	// Of a change only: what was accepted and will not work as things are now. Absent when there is nothing.
+	Warnings []Warning `json:"warnings,omitzero"`
+}
+
+// Warning is about a field that was accepted.
+type Warning struct {
+	Field  string `json:"field" validate:"required" example:"dead_letter.queue"`
+	Detail string `json:"detail" validate:"required" example:"There is no queue orders-dead yet; until there is, dead messages stay in this queue."`
 }
 
 // Counts are exact and agree with one another, unless they are approximate.

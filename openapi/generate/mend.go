@@ -80,6 +80,11 @@ func mendSchema(name string, schema node) {
 			}
 			property["type"] = append(types, "null")
 		}
+		if property["x-nullable-values"] == true {
+			delete(property, "x-nullable-values")
+			values := child(property, "additionalProperties")
+			values["type"] = []any{values["type"], "null"}
+		}
 		if field == "attributes" {
 			properties[field] = attributes
 		}
