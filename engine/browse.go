@@ -81,6 +81,12 @@ func (e *Engine) Browse(ctx context.Context, ref Ref, req BrowseRequest) (Browse
 		if err != nil {
 			return err
 		}
+		if c.next != 0 && len(c.views) == req.Limit {
+			// Whoever has all there is needs no other page to find that out.
+			if c.next, err = e.firstFrom(ctx, q, c.next); err != nil {
+				return err
+			}
+		}
 		found, err = e.browsed(q, c)
 		return err
 	})

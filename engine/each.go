@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -33,13 +34,16 @@ func (e *Engine) eachPair(ctx context.Context, prefix string, page int, do func(
 
 // listed shows what has a key with the prefix, by key, after the key start, at most limit (from 1 to 1,000; anything else
 // means 1,000). What was deleted before it could be shown is left out. Fewer than limit means that there is no more.
+// errHidden leaves an entry out of a list.
+var errHidden = errors.New("not to be shown")
+
 func listed[T any](ctx context.Context, e *Engine, prefix, start string, limit int, show func(store.Pair) (T, error)) ([]T, error) {
-	if limit < 1 || limit > pageSize {
+	if limit < 1 || limit > pageSize+1 {
 		limit = pageSize
 	}
 	found := make([]T, 0, min(limit, 64))
 	for len(found) < limit {
-		want := limit - len(found)
+		want := min(limit-len(found), pageSize)
 		pairs, err := e.store.List(ctx, prefix, start, want)
 		if err != nil {
 			return nil, err
@@ -47,6 +51,7 @@ func listed[T any](ctx context.Context, e *Engine, prefix, start string, limit i
 		for _, p := range pairs {
 			one, err := show(p)
 			switch {
+			case errors.Is(err, errHidden):
 			case err == nil:
 				found = append(found, one)
 			case ErrorOf(err).Code != CodeNotFound:

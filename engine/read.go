@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/dabba-mq/dabba/store"
 )
@@ -99,11 +100,21 @@ func (r *reading) place(ctx context.Context) (err error) {
 			r.offset = b.Next
 		}
 	case AtTime:
-		if r.offset, err = e.store.Seek(ctx, r.topic.id, r.req.Partition, start.Time); err != nil {
+		if r.offset, err = e.store.Seek(ctx, r.topic.id, r.req.Partition, nextMilli(start.Time)); err != nil {
 			return fromTopics(fmt.Errorf("seek in topic %s: %w", r.ref, err))
 		}
 	}
 	return nil
+}
+
+// nextMilli is the first whole millisecond that is not before t. Timestamps of records have no finer parts, and stores cut them
+// off: so the record of that millisecond would be taken for one that is not before t.
+func nextMilli(t time.Time) time.Time {
+	whole := t.Truncate(time.Millisecond)
+	if whole.Before(t) {
+		whole = whole.Add(time.Millisecond)
+	}
+	return whole
 }
 
 // topicWith finds a topic that has the partition.

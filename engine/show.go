@@ -58,13 +58,17 @@ func shown(ref Ref, s *setup, stats store.Stats) Queue {
 }
 
 // Queues lists the tenant's queues whose name has the prefix and comes after the given one, by name, at most limit
-// (from 1 to 1,000; anything else means 1,000). Fewer than limit means that there are no more.
-func (e *Engine) Queues(ctx context.Context, tenant, prefix, after string, limit int) ([]Queue, error) {
+// (from 1 to 1,001, which is a page and one more; anything else means 1,000), and only those that visible says, nil for all.
+// Fewer than limit means that there are no more.
+func (e *Engine) Queues(ctx context.Context, tenant, prefix, after string, limit int, visible func(name string) bool) ([]Queue, error) {
 	start := ""
 	if after != "" {
 		start = tenantPrefix(tenant) + after
 	}
 	found, err := listed(ctx, e, tenantPrefix(tenant)+prefix, start, limit, func(p store.Pair) (Queue, error) {
+		if ref, err := refOfKey(p.Key); err == nil && visible != nil && !visible(ref.Name) {
+			return Queue{}, errHidden
+		}
 		return e.showListed(ctx, p)
 	})
 	if err != nil {

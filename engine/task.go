@@ -71,8 +71,8 @@ func (e *Engine) Task(ctx context.Context, tenant, id string) (Task, error) {
 }
 
 // Tasks lists the tenant's tasks, the newest first, after the given one (all if empty; one that is unknown by now gives
-// none), at most limit. One that cannot be read is left out; the log told of it when the engine looked for work.
-func (e *Engine) Tasks(ctx context.Context, tenant, after string, limit int) ([]Task, error) {
+// none), at most limit, and only those on queues that visible says, nil for all. One that cannot be read is left out.
+func (e *Engine) Tasks(ctx context.Context, tenant, after string, limit int, visible func(queue string) bool) ([]Task, error) {
 	all, err := e.findTasks(ctx, tenant, func(*taskRecord) bool { return true })
 	if err != nil {
 		return nil, err
@@ -83,6 +83,9 @@ func (e *Engine) Tasks(ctx context.Context, tenant, after string, limit int) ([]
 			return nil, nil
 		}
 		all = all[i+1:]
+	}
+	if visible != nil {
+		all = slices.DeleteFunc(all, func(t Task) bool { return !visible(t.Queue.Name) })
 	}
 	return all[:min(limit, len(all))], nil
 }

@@ -41,8 +41,9 @@ func boundsOf(b store.Bounds) PartitionBounds {
 }
 
 // Topics lists the tenant's topics whose name has the prefix and comes after the given one, by name, at most limit
-// (from 1 to 1,000; anything else means 1,000). Fewer than limit means that there are no more.
-func (e *Engine) Topics(ctx context.Context, tenant, prefix, after string, limit int) ([]Topic, error) {
+// (from 1 to 1,001, which is a page and one more; anything else means 1,000), and only those that visible says, nil for all.
+// Fewer than limit means that there are no more.
+func (e *Engine) Topics(ctx context.Context, tenant, prefix, after string, limit int, visible func(name string) bool) ([]Topic, error) {
 	start := ""
 	if after != "" {
 		start = topicsPrefix(tenant) + after
@@ -51,6 +52,9 @@ func (e *Engine) Topics(ctx context.Context, tenant, prefix, after string, limit
 		ref, err := topicOfKey(p.Key)
 		if err != nil {
 			return Topic{}, fromStore(err)
+		}
+		if visible != nil && !visible(ref.Name) {
+			return Topic{}, errHidden
 		}
 		if err := e.catchUpTopic(ctx, ref, p.Revision); err != nil {
 			return Topic{}, err

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"encoding/base64"
 	"net/http"
 	"strings"
 	"testing"
@@ -98,6 +99,40 @@ func TestAScheduleNeedsWhatItsSendsNeed(t *testing.T) {
 	srv.Put(path, body, caller("", "queues:manage:q")...).Refused(http.StatusForbidden, "forbidden", "").Has("queues:send:q")
 	srv.Put(path, body, caller("", "queues:send:q")...).Refused(http.StatusForbidden, "forbidden", "").Has("queues:manage:q")
 	srv.Put(path, body, caller("", "queues:send:q queues:manage:q")...).Want(http.StatusCreated)
+}
+
+// TestPagesShowWhatMayBeRead: pages are full of what may be read, and a cursor names nothing else.
+func TestPagesShowWhatMayBeRead(t *testing.T) {
+	t.Parallel()
+	srv, caller := withKeys(t)
+	owner, reader := caller("", "admin:*:*"), caller("", "queues:read:a* queues:read:z* topics:read:a* topics:read:z*")
+	for _, kind := range []string{"queues", "topics"} {
+		for _, name := range []string{"a1", "m1", "m2", "m3", "z1", "z2"} {
+			srv.Put("/v1/"+kind+"/"+name, "", owner...).Want(http.StatusCreated)
+		}
+		var names []string
+		for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
+			type named struct {
+				Name string `json:"name"`
+			}
+			var page struct {
+				Queues []named `json:"queues"`
+				Topics []named `json:"topics"`
+				Cursor string  `json:"cursor"`
+			}
+			srv.Get("/v1/"+kind+"?limit=2&cursor="+cursor, reader...).Want(http.StatusOK).Decode(&page)
+			for _, q := range append(page.Queues, page.Topics...) {
+				names = append(names, q.Name)
+			}
+			cursor = page.Cursor
+			if text, _ := base64.RawURLEncoding.DecodeString(cursor); len(text) > 5 && text[5] == 'm' {
+				t.Errorf("the cursor %q names a hidden one", text)
+			}
+		}
+		if diff := cmp.Diff([]string{"a1", "z1", "z2"}, names); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind, diff)
+		}
+	}
 }
 
 // TestATargetNeedsSend: whoever names the queue "b" as the target of dead letters must be allowed to send to it. A target

@@ -50,7 +50,7 @@ folder of its own. Only when --url is given one that runs already is loaded inst
 
 Every phase takes turns with a handler (chi and encoding/json, in a process of its own) that only reads and decodes one
 message, so that the ratio between the two says what queueing and durability cost on this machine, whatever it is doing
-besides. The client writes prepared bytes to ` + "`--connections`" + ` sockets and is the same for both. What is shown is the median of
+besides. The client writes prepared bytes to --connections sockets and is the same for both. What is shown is the median of
 the rounds.
 
 On Redis every phase also takes turns with two clients of the same Redis, with as many callers and the same batches: one
@@ -86,16 +86,16 @@ that runs the same scripts and does nothing else, and one that uses a stream and
 	f := cmd.Flags()
 	f.StringVar(&o.client.url, "url", "", "`address` of a server to load instead of starting one")
 	f.StringVar(&o.client.token, "token", "", "bearer `token` for that server ("+envName("token")+")")
-	f.IntVar(&o.connections, "connections", 64, "connections that send requests, one at a time each")
-	f.IntVar(&o.size, "size", 1024, "bytes of a message's body")
+	f.IntVar(&o.connections, "connections", 64, "`number` of connections that send requests, one at a time each")
+	f.IntVar(&o.size, "size", 1024, "`bytes` of a message's body")
 	f.Var(&o.duration, "duration", "how long each phase of each round lasts")
-	f.IntVar(&o.rounds, "rounds", 5, "how often the phases are repeated")
-	f.IntVar(&o.depth, "depth", 0, "also compare receiving at a backlog of this many messages with a backlog of 1000")
+	f.IntVar(&o.rounds, "rounds", 5, "how `often` the phases are repeated")
+	f.IntVar(&o.depth, "depth", 0, "also compare receiving at a backlog of this `many` messages with a backlog of 1000")
 	f.BoolVar(&o.fifo, "fifo", false, "also measure a FIFO queue, beside the standard queue of the same round; with --depth compare depths of FIFO queues")
-	f.IntVar(&o.groups, "groups", 10_000, "groups that the messages of a FIFO queue are spread over")
-	f.StringVar(&o.wire, "wire", wireNative, "sqs also measures the SQS wire, beside the native one of the same round")
+	f.IntVar(&o.groups, "groups", 10_000, "`number` of groups that the messages of a FIFO queue are spread over")
+	f.StringVar(&o.wire, "wire", wireNative, "native, or `sqs`, which also measures the SQS wire, beside the native one of the same round")
 	f.StringVar(&o.parent, "dir", "", "`folder` to make the started server's data folder in (default: the system's for temporary files)")
-	f.StringVar(&o.store, "store", "", "where the started server keeps its messages: as for serve; on Redis under a prefix of its own, which is removed in the end")
+	f.StringVar(&o.store, "store", "", "`where` the started server keeps its messages: as for serve; on Redis under a prefix of its own, which is removed in the end")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	f.BoolVar(&o.serveEmpty, "serve-empty", false, "be the empty handler until standard input ends")
 	if err := f.MarkHidden("serve-empty"); err != nil {

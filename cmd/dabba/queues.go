@@ -82,7 +82,7 @@ func newQueuesList(p program, o *queuesOptions) *cobra.Command {
 			return printQueues(p.out, all)
 		},
 	}
-	cmd.Flags().StringVar(&prefix, "prefix", "", "only queues whose name begins with this")
+	cmd.Flags().StringVar(&prefix, "prefix", "", "only queues whose name begins with this `text`")
 	return cmd
 }
 
@@ -244,7 +244,7 @@ func newQueuesCreate(p program, o *queuesOptions) *cobra.Command {
 	f.Var(&create.delay, "delay", "how long a new message is held back")
 	f.Var(&create.retention, "retention", "how long a message may stay, like 4d")
 	f.Var(&create.wait, "wait", "how long a receive waits for messages")
-	f.Uint32Var(&create.maxReceives, "max-receives", 0, "deliveries after which a message is dead (0: no limit)")
+	f.Uint32Var(&create.maxReceives, "max-receives", 0, "`deliveries` after which a message is dead (0: no limit)")
 	f.StringVar(&create.deadLetter, "dead-letter", "", "`queue` that takes dead messages")
 	f.BoolVar(&create.fifo, "fifo", false, "keep the order of each group; the name ends in .fifo")
 	f.StringVar(&create.config, "settings", "", "`file` with all settings as JSON, - for standard input; the other flags change them")

@@ -53,7 +53,7 @@ visibility ends; with it each batch is acknowledged after it was printed.`,
 	o.client.register(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.queue, "queue", "", "`name` of the queue")
-	f.IntVar(&o.most, "max", 1, "most messages in one request, up to 1000")
+	f.IntVar(&o.most, "max", 1, "most `messages` in one request, up to 1000")
 	f.Var(&o.wait, "wait", "wait this long for the first message, like 20s (default: the queue's setting)")
 	f.Var(&o.visibility, "visibility", "hide the messages from others for this long (default: the queue's setting)")
 	f.BoolVar(&o.ack, "ack", false, "acknowledge the messages once they are printed")
@@ -101,6 +101,9 @@ func (o *receiveOptions) once(ctx context.Context, p program, c *client) error {
 	}, &answer)
 	if err != nil {
 		return adviseOnQueue(o.queue, flagsOf{"wait": "wait", "visibility": "visibility"}.blame(err))
+	}
+	if len(answer.Messages) == 0 && !o.follow {
+		fmt.Fprintf(p.errOut, "dabba: note: no message of %s is ready: --wait 20s waits for one, dabba queues describe %s shows what there is\n", o.queue, o.queue)
 	}
 	receipts := make([]string, 0, len(answer.Messages))
 	for _, value := range answer.Messages {

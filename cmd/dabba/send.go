@@ -69,8 +69,8 @@ that nothing is sent twice.`,
 	f.Var(&o.ttl, "ttl", "deliver the messages for this long only, like 1h")
 	f.StringVar(&o.group, "group", "", "`name` of the group they belong to, whose order a FIFO queue keeps")
 	f.StringVar(&o.dedupID, "dedup-id", "", "`id` that makes them duplicates of an earlier message with it, and of one another")
-	f.IntVar(&o.priority, "priority", 0, "from 0 to 9, which comes first, for a queue with priorities")
-	f.StringVar(&o.acks, "acks", "", "leader or all: how many copies there must be of them (default: as the queue says)")
+	f.IntVar(&o.priority, "priority", 0, "`number` from 0 to 9, which comes first, for a queue with priorities")
+	f.StringVar(&o.acks, "acks", "", "`leader` or all: how many copies there must be of them (default: as the queue says)")
 	f.StringToStringVar(&o.attributes, "attribute", nil, "`name=value` to send with each message; may be repeated")
 	f.Lookup("attribute").DefValue = "" // not "[]", which help would show
 	f.BoolVar(&o.lines, "lines", false, "each line of each file is a message, not each file")

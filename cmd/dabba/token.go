@@ -52,12 +52,12 @@ A scope is <resource>:<action>:<name pattern>; several are separated by spaces:
 	}
 	f := cmd.Flags()
 	f.StringVar(&keyFile, "key", "", "`file` with the key: a secret of at least 32 bytes, PEM or a JWK set (default: "+envName("auth-keys")+" or "+inlineKeys+")")
-	f.StringVar(&g.Subject, "sub", "", "who the token is for")
-	f.StringVar(&g.Scope, "scope", "", "what the token allows, separated by spaces")
-	f.StringVar(&g.Tenant, "tenant", "", "namespace of the token (default \"default\")")
+	f.StringVar(&g.Subject, "sub", "", "`subject`: who the token is for")
+	f.StringVar(&g.Scope, "scope", "", "`scopes`: what the token allows, separated by spaces")
+	f.StringVar(&g.Tenant, "tenant", "", "`namespace` of the token (default \"default\")")
 	f.Var(&ttl, "ttl", "how long the token is valid, like 12h or 30d")
-	f.StringVar(&g.Issuer, "jwt-issuer", "", "its iss, if the server asks for one")
-	f.StringVar(&g.Audience, "jwt-audience", "", "its aud, if the server asks for one")
+	f.StringVar(&g.Issuer, "jwt-issuer", "", "its `iss`, if the server asks for one")
+	f.StringVar(&g.Audience, "jwt-audience", "", "its `aud`, if the server asks for one")
 	return cmd
 }
 

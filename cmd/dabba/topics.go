@@ -74,7 +74,7 @@ func newTopicsList(p program, o *topicsOptions) *cobra.Command {
 			return printTopics(p.out, all)
 		},
 	}
-	cmd.Flags().StringVar(&prefix, "prefix", "", "only topics whose name begins with this")
+	cmd.Flags().StringVar(&prefix, "prefix", "", "only topics whose name begins with this `text`")
 	return cmd
 }
 
@@ -177,9 +177,9 @@ func newTopicsCreate(p program, o *topicsOptions) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.Uint32Var(&create.partitions, "partitions", 0, "number of partitions (0: 1 for a new topic)")
+	f.Uint32Var(&create.partitions, "partitions", 0, "`number` of partitions (0: 1 for a new topic)")
 	f.Var(&create.retention, "retention", "how long a record stays, like 7d")
-	f.Int64Var(&create.bytes, "retention-bytes", 0, "the most bytes in each partition (0: no bound)")
+	f.Int64Var(&create.bytes, "retention-bytes", 0, "the most `bytes` in each partition (0: no bound)")
 	f.BoolVar(&create.replace, "replace", false, "if the topic exists, replace its settings")
 	return cmd
 }

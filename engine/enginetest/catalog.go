@@ -308,7 +308,7 @@ func tenantsDoNotMix(b *bundle) {
 	}
 	b.restart()
 	for _, t := range tenants {
-		page, err := b.engine.Queues(b.Context(), t, "", "", 10)
+		page, err := b.engine.Queues(b.Context(), t, "", "", 10, nil)
 		if err != nil || len(page) != 1 || page[0].Ref.Tenant != t {
 			b.Errorf("queues of tenant %q: got %v, %v", t, page, err)
 		}
@@ -345,7 +345,7 @@ func manyQueuesOpen(b *bundle) {
 	}
 	done.Wait()
 	b.restart()
-	page, err := b.engine.Queues(b.Context(), tenant, "q", "q1489", 100)
+	page, err := b.engine.Queues(b.Context(), tenant, "q", "q1489", 100, nil)
 	if err != nil || len(page) != 10 {
 		b.Errorf("last page of %d queues: got %d queues, %v, want 10", queues, len(page), err)
 	}

@@ -211,7 +211,7 @@ func (s *session) queues(c command) string {
 	if len(c.words) > 0 {
 		prefix = c.words[0]
 	}
-	all, err := s.engine.Queues(s.Context(), of, prefix, c.value("after"), s.number(c, "limit"))
+	all, err := s.engine.Queues(s.Context(), of, prefix, c.value("after"), s.number(c, "limit"), nil)
 	if err != nil {
 		return problem(err)
 	}

@@ -345,7 +345,7 @@ func changesAreSeenAtOnce(c *cluster) {
 	}
 	changed = a.put(ref, func(c *engine.QueueConfig) { c.Visibility = 2 * time.Hour })
 	for what, list := range map[string]func() ([]engine.Queue, error){
-		"list":        func() ([]engine.Queue, error) { return b.engine.Queues(b.Context(), tenant, "", "", 10) },
+		"list":        func() ([]engine.Queue, error) { return b.engine.Queues(b.Context(), tenant, "", "", 10, nil) },
 		"list of all": func() ([]engine.Queue, error) { return b.wantAll(1), nil },
 	} {
 		if all, err := list(); err != nil || len(all) != 1 || all[0].ETag != changed.ETag {

@@ -206,7 +206,7 @@ func editLosesAndDoublesNothingInACrash(b *bundle) {
 				b.Fatalf("crash at write %d (done: %v): the edit was answered with success", writes, after)
 			}
 			b.restart()
-			all, err := b.engine.Tasks(b.Context(), tenant, "", 1)
+			all, err := b.engine.Tasks(b.Context(), tenant, "", 1, nil)
 			if err != nil || len(all) != 1 {
 				b.Fatalf("tasks after the crash: %v, %v", all, err)
 			}
@@ -375,7 +375,7 @@ func finishedTasksAreForgotten(b *bundle) {
 	b.startRedrive(ref, engine.RedriveRequest{To: "to"})
 	_, err := b.engine.Task(b.Context(), tenant, old.ID)
 	b.wantCode(err, engine.CodeNotFound)
-	if all, err := b.engine.Tasks(b.Context(), tenant, "", 10); err != nil || len(all) != 2 || all[0].CreatedAt.Before(all[1].CreatedAt) {
+	if all, err := b.engine.Tasks(b.Context(), tenant, "", 10, nil); err != nil || len(all) != 2 || all[0].CreatedAt.Before(all[1].CreatedAt) {
 		b.Errorf("tasks: got %v, %v; want the two newer ones, the newest first", all, err)
 	}
 }
@@ -470,7 +470,7 @@ func unreadableTaskHoldsUpNoOther(b *bundle) {
 	b.restart()
 	b.advance(20 * time.Second)
 	b.wantTask(t.ID, engine.TaskDone, 100)
-	all, err := b.engine.Tasks(b.Context(), tenant, "", 10)
+	all, err := b.engine.Tasks(b.Context(), tenant, "", 10, nil)
 	if err != nil || len(all) != 1 || all[0].ID != t.ID {
 		b.Errorf("tasks = %v, %v, want the one that can be read", all, err)
 	}

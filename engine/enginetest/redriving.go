@@ -68,7 +68,7 @@ func (s *session) listTasks(c command) string {
 	if n := s.number(c, "limit"); n != 0 {
 		limit = n
 	}
-	all, err := s.engine.Tasks(s.Context(), of, "", limit)
+	all, err := s.engine.Tasks(s.Context(), of, "", limit, nil)
 	if q := c.value("of"); q != "" {
 		all, err = s.engine.TasksOf(s.Context(), engine.Ref{Tenant: of, Name: q}, limit)
 	}

@@ -46,7 +46,7 @@ func (s *session) topic(c command) string {
 
 // topics [prefix=]: their names.
 func (s *session) topics(c command) string {
-	all, err := s.engine.Topics(s.Context(), tenant, c.value("prefix"), "", 0)
+	all, err := s.engine.Topics(s.Context(), tenant, c.value("prefix"), "", 0, nil)
 	if err != nil {
 		return problem(err)
 	}

@@ -100,7 +100,7 @@ func (a *API) Browse(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	req, err := browseRequest(r)
+	req, params, err := browseRequest(r)
 	if err != nil {
 		return err
 	}
@@ -122,19 +122,19 @@ func (a *API) Browse(w http.ResponseWriter, r *http.Request) error {
 		page.Messages[i] = browsedOf(&found.Views[i])
 	}
 	if found.Next != "" {
-		page.Cursor = encodeCursor(string(found.Next))
+		page.Cursor = params.encodeCursor(r, string(found.Next))
 	}
 	return reply(w, http.StatusOK, page)
 }
 
-func browseRequest(r *http.Request) (engine.BrowseRequest, error) {
+func browseRequest(r *http.Request) (engine.BrowseRequest, parameters, error) {
 	params, err := query(r, "state", "group", "contains", attributeParameter+anything, "limit", "cursor")
 	if err != nil {
-		return engine.BrowseRequest{}, err
+		return engine.BrowseRequest{}, nil, err
 	}
-	limit, from, err := params.page()
+	limit, from, err := params.page(r)
 	if err != nil {
-		return engine.BrowseRequest{}, err
+		return engine.BrowseRequest{}, nil, err
 	}
 	filter := engine.Filter{States: statesOf(params["state"]), Contains: params["contains"]}
 	for name, value := range params {
@@ -148,7 +148,7 @@ func browseRequest(r *http.Request) (engine.BrowseRequest, error) {
 			filter.Attributes[attribute] = value
 		}
 	}
-	return engine.BrowseRequest{Filter: filter, Limit: limit, From: engine.Place(from)}, nil
+	return engine.BrowseRequest{Filter: filter, Limit: limit, From: engine.Place(from)}, params, nil
 }
 
 // statesOf reads states with commas between them; none for any.

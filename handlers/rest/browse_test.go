@@ -143,7 +143,7 @@ func TestBrowseRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		"limit=1001":            "limit",
 		"limit=many":            "limit",
 		"cursor=x":              "cursor",
-		"cursor=AQ":             "",
+		"cursor=AQ":             "cursor",
 		"cursor=" + page.Cursor: "cursor",
 		"contains=a&contains=b": "contains",
 		"contains=" + strings.Repeat("x", 64<<10+1): "contains",

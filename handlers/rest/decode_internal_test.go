@@ -2,6 +2,8 @@ package rest
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
@@ -169,17 +171,18 @@ func FuzzDuration(f *testing.F) {
 }
 
 func FuzzCursor(f *testing.F) {
-	for _, seed := range []string{"", encodeCursor("orders"), "AQ", "!", "Ag"} {
+	r := httptest.NewRequestWithContext(f.Context(), http.MethodGet, "/v1/queues", nil)
+	for _, seed := range []string{"", parameters{}.encodeCursor(r, "orders"), "AQ", "!", "Ag", "AgAAAAA"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		after, err := decodeCursor(s)
+		after, err := parameters{"cursor": s, "limit": "7"}.decodeCursor(r)
 		if err != nil {
 			checkRefusal(t, []byte(s), err)
 			return
 		}
-		if s != "" && encodeCursor(after) != s {
-			t.Fatalf("decodeCursor(%q) = %q, which encodes as %q", s, after, encodeCursor(after))
+		if s != "" && (parameters{}).encodeCursor(r, after) != s {
+			t.Fatalf("decodeCursor(%q) = %q, which encodes as %q", s, after, parameters{}.encodeCursor(r, after))
 		}
 	})
 }

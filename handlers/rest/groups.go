@@ -60,7 +60,7 @@ func (a *API) Groups(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, name, err := params.page()
+	limit, name, err := params.page(r)
 	if err != nil {
 		return err
 	}
@@ -76,8 +76,16 @@ func (a *API) Groups(w http.ResponseWriter, r *http.Request) error {
 	for i := range found {
 		page.Groups[i] = groupOf(&found[i])
 	}
+	more := false
 	if len(found) == limit {
-		page.Cursor = encodeCursor(found[limit-1].Name)
+		next, err := a.engine.Groups(r.Context(), ref, &found[limit-1].Name, 1)
+		if err != nil {
+			return err
+		}
+		more = len(next) > 0
+	}
+	if more {
+		page.Cursor = params.encodeCursor(r, found[limit-1].Name)
 	}
 	return reply(w, http.StatusOK, page)
 }

@@ -2,11 +2,10 @@ package rest
 
 import "net/http"
 
-// List shows the queues that the caller may read, by name. A page may have fewer than were asked for, even none,
-// and still have a cursor.
+// List shows the queues that the caller may read, by name.
 //
 // @Summary List queues
-// @Description The queues that the caller may read, by name. A page may have fewer entries than were asked for, even none, and still have a cursor.
+// @Description The queues that the caller may read, by name.
 // @ID listQueues
 // @Tags queues
 // @Produce json
@@ -22,23 +21,24 @@ func (a *API) List(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, after, err := params.page()
+	limit, after, err := params.page(r)
 	if err != nil {
 		return err
 	}
 	p := a.principal(r)
-	found, err := a.engine.Queues(r.Context(), p.Tenant, params["prefix"], after, limit)
+	visible := func(name string) bool { return p.Allows("queues", "read", name) }
+	found, err := a.engine.Queues(r.Context(), p.Tenant, params["prefix"], after, limit+1, visible)
 	if err != nil {
 		return err
 	}
-	page := QueueList{Queues: []Queue{}}
-	for _, q := range found {
-		if p.Allows("queues", "read", q.Ref.Name) {
-			page.Queues = append(page.Queues, queueOf(q))
-		}
+	page := QueueList{}
+	if len(found) > limit { // there is another page
+		found = found[:limit]
+		page.Cursor = params.encodeCursor(r, found[limit-1].Ref.Name)
 	}
-	if len(found) == limit {
-		page.Cursor = encodeCursor(found[limit-1].Ref.Name)
+	page.Queues = make([]Queue, len(found))
+	for i, q := range found {
+		page.Queues[i] = queueOf(q)
 	}
 	return reply(w, http.StatusOK, page)
 }

@@ -25,7 +25,7 @@ func (a *API) ListSchedules(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, after, err := params.page()
+	limit, after, err := params.page(r)
 	if err != nil {
 		return err
 	}
@@ -33,12 +33,20 @@ func (a *API) ListSchedules(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if more && len(found) == limit {
+		// There may be nothing behind a full page.
+		next, _, err := a.engine.Schedules(r.Context(), ref, found[limit-1].Name, 1)
+		if err != nil {
+			return err
+		}
+		more = len(next) > 0
+	}
 	page := ScheduleList{Schedules: make([]Schedule, len(found))}
 	for i, s := range found {
 		page.Schedules[i] = scheduleOf(s)
 	}
 	if more && len(found) > 0 {
-		page.Cursor = encodeCursor(found[len(found)-1].Name)
+		page.Cursor = params.encodeCursor(r, found[len(found)-1].Name)
 	}
 	return reply(w, http.StatusOK, page)
 }

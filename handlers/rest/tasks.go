@@ -50,7 +50,7 @@ type TaskList struct {
 // Tasks shows the tasks on queues that the caller may read, the newest first.
 //
 // @Summary List tasks
-// @Description The tasks on queues that the caller may read, the newest first. Finished ones are kept for a week at least. A page may have fewer entries than were asked for, even none, and still have a cursor.
+// @Description The tasks on queues that the caller may read, the newest first. Finished ones are kept for a week at least.
 // @ID listTasks
 // @Tags tasks
 // @Produce json
@@ -65,23 +65,24 @@ func (a *API) Tasks(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, after, err := params.page()
+	limit, after, err := params.page(r)
 	if err != nil {
 		return err
 	}
 	p := a.principal(r)
-	found, err := a.engine.Tasks(r.Context(), p.Tenant, after, limit)
+	visible := func(queue string) bool { return p.Allows("queues", "read", queue) }
+	found, err := a.engine.Tasks(r.Context(), p.Tenant, after, limit+1, visible)
 	if err != nil {
 		return err
 	}
-	page := TaskList{Tasks: []Task{}}
-	for _, t := range found {
-		if p.Allows("queues", "read", t.Queue.Name) {
-			page.Tasks = append(page.Tasks, taskOf(t))
-		}
+	page := TaskList{}
+	if len(found) > limit { // there is another page
+		found = found[:limit]
+		page.Cursor = params.encodeCursor(r, found[limit-1].ID)
 	}
-	if len(found) == limit {
-		page.Cursor = encodeCursor(found[limit-1].ID)
+	page.Tasks = make([]Task, len(found))
+	for i, t := range found {
+		page.Tasks[i] = taskOf(t)
 	}
 	return reply(w, http.StatusOK, page)
 }

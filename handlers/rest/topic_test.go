@@ -177,6 +177,35 @@ func TestAFormMayBeRecords(t *testing.T) {
 	srv.Post("/v1/topics/t/records", `{"records":5}`, form...).Refused(http.StatusBadRequest, "invalid_request", "records")
 }
 
+// TestSeeksFinerThanAMillisecond: a record of 12:00:00.001 is before 12:00:00.0010001.
+func TestSeeksFinerThanAMillisecond(t *testing.T) {
+	t.Parallel()
+	srv := withTopic(t, "")
+	produce(t, srv, `{"records":[
+		{"value":"one","timestamp":"2026-12-01T12:00:00.001Z"},{"value":"two","timestamp":"2026-12-01T12:00:00.002Z"},
+		{"value":"late","timestamp":"2026-12-01T12:00:00.002900Z"}]}`)
+	for at, want := range map[string][]string{
+		"12:00:00.001Z":          {"one", "two", "late"},
+		"12:00:00.000999999Z":    {"one", "two", "late"},
+		"12:00:00.0010001Z":      {"two", "late"},
+		"12:00:00.001999999Z":    {"two", "late"},
+		"13:00:00.0015%2B01:00":  {"two", "late"},
+		"12:00:00.002Z":          {"two", "late"},
+		"12:00:00.002000001Z":    {},
+		"11:59:59.999999999999Z": {"one", "two", "late"},
+	} {
+		var got rest.ReadAnswer
+		srv.Get("/v1/topics/t/partitions/0/records?offset=time:2026-12-01T" + at).Want(http.StatusOK).Decode(&got)
+		values := []string{}
+		for _, r := range got.Records {
+			values = append(values, *r.Value)
+		}
+		if diff := cmp.Diff(want, values); diff != "" {
+			t.Errorf("from %s (-want +got):\n%s", at, diff)
+		}
+	}
+}
+
 func TestRecordsComeBackAsTheyWere(t *testing.T) {
 	t.Parallel()
 	srv := withTopic(t, "")

@@ -2,11 +2,10 @@ package rest
 
 import "net/http"
 
-// ListTopics shows the topics that the caller may read, by name. A page may have fewer than were asked for, even none,
-// and still have a cursor.
+// ListTopics shows the topics that the caller may read, by name.
 //
 // @Summary List topics
-// @Description The topics that the caller may read, by name. A page may have fewer entries than were asked for, even none, and still have a cursor.
+// @Description The topics that the caller may read, by name.
 // @ID listTopics
 // @Tags topics
 // @Produce json
@@ -22,23 +21,24 @@ func (a *API) ListTopics(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, after, err := params.page()
+	limit, after, err := params.page(r)
 	if err != nil {
 		return err
 	}
 	p := a.principal(r)
-	found, err := a.engine.Topics(r.Context(), p.Tenant, params["prefix"], after, limit)
+	visible := func(name string) bool { return p.Allows("topics", "read", name) }
+	found, err := a.engine.Topics(r.Context(), p.Tenant, params["prefix"], after, limit+1, visible)
 	if err != nil {
 		return err
 	}
-	page := TopicList{Topics: []Topic{}}
-	for _, t := range found {
-		if p.Allows("topics", "read", t.Ref.Name) {
-			page.Topics = append(page.Topics, topicOf(t))
-		}
+	page := TopicList{}
+	if len(found) > limit { // there is another page
+		found = found[:limit]
+		page.Cursor = params.encodeCursor(r, found[limit-1].Ref.Name)
 	}
-	if len(found) == limit {
-		page.Cursor = encodeCursor(found[limit-1].Ref.Name)
+	page.Topics = make([]Topic, len(found))
+	for i, t := range found {
+		page.Topics[i] = topicOf(t)
 	}
 	return reply(w, http.StatusOK, page)
 }
