@@ -17,7 +17,7 @@ var ErrForeign = &engine.Error{
 var ErrMisdirected = &engine.Error{
 	Code:  engine.CodeInvalidRequest,
 	Field: HostField,
-	Detail: "This server does not know the name in the Host header as its own, and without keys serves no other, since web pages " +
-		"can give it names. If it is right, start the server with --allow-host and that name, or with --public-url.",
+	Detail: "This server does not know the name in the Host header as its own, and without keys serves no other, " +
+		"since web pages can give it names. If it is right, start the server with --allow-host and that name, or with --public-url.",
 	Outcome: engine.NotApplied,
 }

@@ -30,8 +30,8 @@ type Settings struct {
 	Hosts []string
 	// Keyless says that whoever reaches the server may do everything: then the Host of a request is checked, too.
 	Keyless bool
-	// Page says that a request is for a page that shows nothing of what is stored and changes nothing: links on other sites
-	// may lead to it. It is asked for a GET only. Nil stands for none.
+	// Page says that a request is for a page that shows nothing of what is stored and changes nothing: links on other
+	// sites may lead to it. It is asked for a GET only. Nil stands for none.
 	Page func(r *http.Request) bool
 	// Foreign answers the requests of foreign pages, Misdirected those with a foreign Host.
 	Foreign, Misdirected http.Handler
@@ -39,9 +39,10 @@ type Settings struct {
 
 // Guard refuses what foreign web pages make browsers send. It is safe for concurrent use.
 //
-// A request is foreign if its Origin is not the server's own, or if its Sec-Fetch-Site is neither same-origin nor none. It
-// is refused unless it is the GET of a page, or its origin is allowed: then its answers say so (CORS), errors included,
-// and preflights are answered. Without keys a request is also refused if its Host is not the server's.
+// A request is foreign if its Origin is not the server's own, or if its Sec-Fetch-Site is neither same-origin nor
+// none. It is refused unless it is the GET of a page, or its origin is allowed: then its answers say so (CORS),
+// errors included, and preflights are answered. Without keys a request is also refused if its Host is not the
+// server's.
 type Guard struct {
 	Settings
 	// public is the origin of PublicURL; empty without one.
@@ -64,7 +65,8 @@ func New(s Settings) *Guard {
 		g.hosts[strings.ToLower(u.Hostname())] = true
 	}
 	if ip := s.Address.Addr(); ip.IsValid() && !ip.Unmap().IsLoopback() && !ip.IsUnspecified() {
-		g.listening = originOf(&url.URL{Scheme: "http", Host: netip.AddrPortFrom(ip.Unmap().WithZone(""), s.Address.Port()).String()})[len("http://"):]
+		at := netip.AddrPortFrom(ip.Unmap().WithZone(""), s.Address.Port())
+		g.listening = strings.TrimSuffix(at.String(), ":80")
 	}
 	for _, origin := range s.Origins {
 		g.anyOrigin = g.anyOrigin || origin == Any
@@ -109,9 +111,10 @@ func (g *Guard) isPage(r *http.Request) bool {
 	return r.Method == http.MethodGet && g.Page != nil && g.Page(r)
 }
 
-// Hidden says that a GET could be what a foreign page made a browser send although nothing in it shows that: it must change
-// nothing. Browsers send no fetch metadata to addresses that they do not trust, and an image has no Origin. A page may also
-// redirect whoever typed its address, which still counts as typed. What an Authorization header vouches for is no page's.
+// Hidden says that a GET could be what a foreign page made a browser send although nothing in it shows that: it must
+// change nothing. Browsers send no fetch metadata to addresses that they do not trust, and an image has no Origin. A
+// page may also redirect whoever typed its address, which still counts as typed. What an Authorization header
+// vouches for is no page's.
 func (g *Guard) Hidden(r *http.Request) bool {
 	if !g.Keyless || r.Header.Get(authorizationHeader) != "" {
 		return false

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ParseHost returns a host as requests are compared with it: lower case, a name or an IP address, with a port if only that
-// one is meant. [Any] stands for all.
+// ParseHost returns a host as requests are compared with it: lower case, a name or an IP address, with a port if
+// only that one is meant. [Any] stands for all.
 func ParseHost(s string) (string, error) {
 	if s == Any {
 		return s, nil
@@ -35,10 +35,10 @@ func usualHosts(listening netip.AddrPort) map[string]bool {
 
 // serves says whether a Host header names this server. Requests of HTTP/1.0 need not have one; those of browsers do.
 //
-// An IP address cannot be rebound: a page whose host it is came from there. A server that listens on all addresses answers
-// to every one, since a machine does not know all of its own behind a router or around a container. One that listens on
-// the loopback address is reached under no other: browsers send no fetch metadata to 0.0.0.0 or ::ffff:127.0.0.1, which
-// lead there on some systems.
+// An IP address cannot be rebound: a page whose host it is came from there. A server that listens on all addresses
+// answers to every one, since a machine does not know all of its own behind a router or around a container. One that
+// listens on the loopback address is reached under no other: browsers send no fetch metadata to 0.0.0.0 or
+// ::ffff:127.0.0.1, which lead there on some systems.
 func (g *Guard) serves(host string) bool {
 	if g.usual[host] || isLoopback(host) {
 		return true
@@ -72,8 +72,8 @@ func isLoopback(host string) bool {
 	return err == nil && !ip.Is4In6() && ip.IsLoopback()
 }
 
-// splitHost takes a Host header apart: the host without brackets, and the port, which may be missing. The host is empty if
-// it has another form.
+// splitHost takes a Host header apart: the host without brackets, and the port, which may be missing. The host is
+// empty if it has another form.
 func splitHost(s string) (host, port string) {
 	end := strings.LastIndexByte(s, ':')
 	host = s

@@ -7,15 +7,17 @@ import (
 	"strings"
 )
 
-// ParseOrigin returns an origin as browsers write it: lower case, without the scheme's own port, without a path. [Any]
-// stands for all. The origin "null" is refused: every page may give itself that one.
+// ParseOrigin returns an origin as browsers write it: lower case, without the scheme's own port, without a path.
+// [Any] stands for all. The origin "null" is refused: every page may give itself that one.
 func ParseOrigin(s string) (string, error) {
 	if s == Any {
 		return s, nil
 	}
 	u, err := url.Parse(strings.TrimSuffix(s, "/"))
-	if err != nil || u.Scheme == "" || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || strings.Contains(u.Host, "*") {
-		return "", fmt.Errorf("an origin is like https://app.example or http://localhost:3000, and * is all of them, not %q", s)
+	if err != nil || u.Scheme == "" || u.Host == "" || strings.Contains(u.Host, "*") ||
+		u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return "", fmt.Errorf(
+			"an origin is like https://app.example or http://localhost:3000, and * is all of them, not %q", s)
 	}
 	return originOf(u), nil
 }
@@ -48,8 +50,8 @@ func (g *Guard) foreign(r *http.Request) bool {
 }
 
 // owns says whether the origin is the server's own. A page that came from the host that the request goes to is the
-// server's, as long as that host is: which is checked without keys, and with keys a page needs these, too. The names of the
-// loopback address are one and the same host, at the same port.
+// server's, as long as that host is: which is checked without keys, and with keys a page needs these, too. The names
+// of the loopback address are one and the same host, at the same port.
 func (g *Guard) owns(r *http.Request, origin string) bool {
 	if g.public != "" && origin == g.public {
 		return true
@@ -66,7 +68,8 @@ func (g *Guard) owns(r *http.Request, origin string) bool {
 	return port == asked && isLoopback(host) && isLoopback(r.Host)
 }
 
-// servedScheme is that of the URL which the client used. The header is that of a proxy; no page can send it without being allowed.
+// servedScheme is that of the URL which the client used. The header is that of a proxy; no page can send it without
+// being allowed.
 func servedScheme(r *http.Request) string {
 	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
 		return "https"
