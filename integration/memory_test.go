@@ -147,7 +147,8 @@ func sqsForm(queue, body string) []byte {
 
 func shapes() []shape {
 	raw := bytes.Repeat([]byte("x"), 57<<20)
-	many := attributes(900, 900)
+	many := attributes(900, 900) // each is refused, but only after it was decoded
+	allowed := attributes(900, 250)
 	full := batch(1000, strings.Repeat("x", 14<<10))
 	in64 := []byte(`{"body_base64":"` + base64.StdEncoding.EncodeToString(raw) + `"}`)
 	escaped := []byte(`{"body":"` + strings.Repeat(`\u0041`, 13<<20) + `"}`)
@@ -162,6 +163,7 @@ func shapes() []shape {
 	_ = purge
 	return []shape{
 		{"batches with many attributes", 8, plainQueue("attributes", ""), post("/v1/queues/attributes/messages", "application/json", many)},
+		{"batches with attributes that are allowed", 8, plainQueue("attributes256", ""), post("/v1/queues/attributes256/messages", "application/json", allowed)},
 		{"full batches", 24, plainQueue("batches", ""), post("/v1/queues/batches/messages", "application/json", full)},
 		{"raw bodies of 57 MiB", 8, plainQueue("raw", largest), post("/v1/queues/raw/messages", "text/plain", raw)},
 		{"bodies of 57 MiB in base64", 8, plainQueue("base64", largest), post("/v1/queues/base64/messages", "application/json", in64)},
@@ -184,7 +186,7 @@ func shapes() []shape {
 			post("/v1/queues/control/receive?visibility=0&max=1000", "", nil)},
 		{"receives of many attributes", 16, func(l *memoryLoad) {
 			for range 10 {
-				l.queue("received", "", 1, "application/json", attributes(100, 900))
+				l.queue("received", "", 1, "application/json", attributes(500, 250))
 			}
 		}, post("/v1/queues/received/receive?visibility=0&max=1000", "", nil)},
 		{"receives of SQS", 16, func(l *memoryLoad) {
@@ -216,7 +218,7 @@ func shapes() []shape {
 		}, post("/v1/topics/headers/records", "application/json", recordHeaders)},
 		{"acks of strangers' receipts", 24, plainQueue("acks", ""), post("/v1/queues/acks/ack", "application/json", longReceipts)},
 		{"idle connections", 5000, nil, idle("")},
-		{"long polls", 3000, plainQueue("polls", ""), idle("POST /v1/queues/polls/receive?wait=10m HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")},
+		{"long polls", 3000, plainQueue("polls", ""), idle("POST /v1/queues/polls/receive?wait=10m HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")},
 		{"large long polls of SQS", 1000, plainQueue("polls", ""), longPoll},
 		{"scrapes and lists of many queues", 16, func(l *memoryLoad) {
 			for i := range size(300, 3000) {
@@ -266,7 +268,7 @@ func slowBody(l *memoryLoad, _ int) {
 		return
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "POST /v1/queues/slow/messages HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 16000000\r\n\r\n")
+	fmt.Fprintf(conn, "POST /v1/queues/slow/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 16000000\r\n\r\n")
 	_, _ = conn.Write(make([]byte, 3_000_000))
 	l.linger(conn)
 }
@@ -279,7 +281,7 @@ func stuckReader(l *memoryLoad, _ int) {
 	}
 	defer conn.Close()
 	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
-	fmt.Fprintf(conn, "POST /v1/queues/stuck/receive?visibility=0 HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+	fmt.Fprintf(conn, "POST /v1/queues/stuck/receive?visibility=0 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
 	<-l.ctx.Done()
 }
 
@@ -304,7 +306,7 @@ func longPoll(l *memoryLoad, _ int) {
 	}
 	defer conn.Close()
 	body := `{"QueueUrl":"http://x/000000000000/polls","WaitTimeSeconds":20,"MessageAttributeNames":["` + strings.Repeat("x", 60<<10) + `"]}`
-	fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-amz-json-1.0\r\nX-Amz-Target: AmazonSQS.ReceiveMessage\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\nX-Amz-Target: AmazonSQS.ReceiveMessage\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	l.linger(conn)
 }
 

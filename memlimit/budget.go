@@ -68,6 +68,16 @@ func (b *Budget) Possible(size int64) error {
 	return &Error{Need: size, Limit: b.most, Never: true}
 }
 
+// Look returns an [*Error] if a share of so many bytes would not fit now, and reserves nothing. Whoever is going to take much
+// step by step does not begin in vain then, and leaves the room to those that have begun.
+func (b *Budget) Look(size int64) error {
+	err := b.take(size, size)
+	if err == nil {
+		b.Give(size)
+	}
+	return err
+}
+
 // take reserves n bytes more for someone who then has size bytes.
 func (b *Budget) take(n, size int64) error {
 	limit := b.limit.Load()

@@ -111,6 +111,9 @@ func (b *Body) readAll(w http.ResponseWriter, r *http.Request, most Limit) error
 			if next = min(next, m+1); size >= 0 {
 				next = min(next, size)
 			}
+			if err := b.begin(size, next); err != nil {
+				return err
+			}
 			if err := b.grow(next); err != nil {
 				return err
 			}
@@ -128,6 +131,16 @@ func (b *Body) readAll(w http.ResponseWriter, r *http.Request, most Limit) error
 			return unread(err)
 		}
 	}
+}
+
+// begin looks whether there is room for the rest of a body of a known size before it becomes a large one. Were all large
+// bodies begun and then refused half-way, none would get through.
+func (b *Body) begin(size, next int64) error {
+	const copies = 2 // it is decoded, or made ready for the store
+	if b.taken > memlimit.Small || next <= memlimit.Small || size < 0 {
+		return nil
+	}
+	return b.x.Budget.Look(copies*size - b.taken)
 }
 
 // grow makes room for size bytes in all, if the server has it.

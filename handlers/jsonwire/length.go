@@ -36,15 +36,21 @@ func StringLen(s []byte) int {
 // Base64Len is the number of bytes that [AppendBase64] appends for p.
 func Base64Len(p []byte) int { return 2 + base64.StdEncoding.EncodedLen(len(p)) }
 
-// valueCost is about what a member of an object or an entry of a list takes once it is decoded, besides its own bytes: the
-// slot in a map or list, which is up to twice as large as needed after it has grown, and two small allocations.
-const valueCost = 240
+// What a value takes once it is decoded, besides its own bytes: one in an object or a list (its slot, which may have grown to
+// twice what is needed, and a small allocation or two), an object that becomes a message, in the request and for the engine,
+// and a request. They are held against the decoders by tests.
+const (
+	memberCost  = 80
+	objectCost  = 480
+	requestCost = 4 << 10
+)
 
 // Values is about how much memory the values of a JSON text take once they are decoded, without their bytes.
 func Values(text []byte) int64 {
 	// Each value but the first of its object or list comes after a comma, and the first after a bracket. There may be more of
 	// these in strings, but hardly in those that are large.
-	return valueCost * int64(bytes.Count(text, []byte(","))+bytes.Count(text, []byte("{"))+bytes.Count(text, []byte("[")))
+	members := bytes.Count(text, []byte(",")) + bytes.Count(text, []byte("["))
+	return requestCost + memberCost*int64(members) + objectCost*int64(bytes.Count(text, []byte("{")))
 }
 
 // Decoded is about how much memory the values of a JSON text take once they are decoded, beside the text: all of its bytes

@@ -112,7 +112,7 @@ func TestABodyThatEndsTooEarlyChangesNothing(t *testing.T) {
 
 func TestTooManyBodiesAtOnceAreRefusedForNow(t *testing.T) {
 	t.Parallel()
-	budget := memlimit.New(8 << 20)
+	budget := memlimit.New(4 << 20)
 	srv := handlerstest.Start(t, func(c *handlers.Config) { c.Memory = budget })
 	srv.Put("/v1/queues/q", "").Want(http.StatusCreated)
 	large := `{"body":"` + strings.Repeat("x", 300<<10) + `"}`
@@ -120,7 +120,7 @@ func TestTooManyBodiesAtOnceAreRefusedForNow(t *testing.T) {
 	var holders []net.Conn
 	for range 40 { // some may be refused, when they come at the same time as what fills the last of the room
 		conn := dial(t, srv)
-		if _, err := fmt.Fprintf(conn, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s", 1<<20, part); err != nil {
+		if _, err := fmt.Fprintf(conn, "POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s", len(large), part); err != nil {
 			t.Fatal(err)
 		}
 		holders = append(holders, conn)

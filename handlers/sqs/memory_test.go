@@ -14,7 +14,7 @@ import (
 func TestALargeReceiveCountsInTheBudgetWhileItWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		budget := memlimit.New(2 << 20)
+		budget := memlimit.New(3 << 20)
 		s := start(t, func(c *sqs.Config) { c.Exchange.Budget = budget })
 		url := s.queue("q", nil)
 		large := params{"MessageAttributeNames": []string{strings.Repeat("x", 600<<10)}}
