@@ -105,6 +105,15 @@ func outOfMemory(short *memlimit.Error) *Error {
 	return e
 }
 
+// keepsTooMuch refuses what would have to be kept: messages in a store that has them in memory, or what is known of each.
+func keepsTooMuch() *Error {
+	return &Error{
+		Code: CodeStorageFull, Outcome: NotApplied, RetryAfter: 5 * time.Second,
+		Detail: "What queues and topics keep takes too much of the server's memory; consume messages, or give the server more " +
+			"(the memory limit of its container, or GOMEMLIMIT).",
+	}
+}
+
 func invalid(field, detail string) *Error {
 	return &Error{Code: CodeInvalidRequest, Field: field, Detail: detail, Outcome: NotApplied}
 }

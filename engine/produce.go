@@ -93,6 +93,9 @@ func (p *produce) params(ctx context.Context, t *topic, s *topicSetup) (store.Ap
 		room += recordBound(r)
 		p.bytes += size
 	}
+	if memlimit.Full(ctx) {
+		return store.AppendParams{}, keepsTooMuch()
+	}
 	if err := memlimit.Charge(ctx, int64(room+entryCost*len(p.req.Records))); err != nil {
 		return store.AppendParams{}, err
 	}

@@ -107,6 +107,9 @@ func (e *Engine) newOutgoing(ctx context.Context, c *QueueConfig, messages []Mes
 	for i := range messages {
 		room += payloadBound(&messages[i])
 	}
+	if memlimit.Full(ctx) {
+		return outgoing{}, keepsTooMuch()
+	}
 	if err := memlimit.Charge(ctx, int64(room+entryCost*len(messages))); err != nil {
 		return outgoing{}, fromStore(err)
 	}

@@ -15,6 +15,8 @@ const (
 	kept = 8
 	// lowest is the part of the budget, as a divisor, that is left to requests however much else is alive.
 	lowest = 16
+	// fullAt is the part of the budget, in percent, that may be alive besides the shares before nothing more is to be kept.
+	fullAt = 75
 )
 
 // Usual is the limit of a process of which nobody has limited the memory, on a machine that has plenty.
@@ -28,6 +30,8 @@ type Budget struct {
 	limit   atomic.Int64
 	used    atomic.Int64
 	refused atomic.Int64
+	// full says that too much else is alive for more to be kept.
+	full atomic.Bool
 
 	// Measure, unless nil, is called when something found no room although less than everything is left to requests: what else
 	// is alive may be less by now. It must not block, and is set before the budget is used.
@@ -100,6 +104,19 @@ func (b *Budget) take(n, size int64) error {
 func (b *Budget) Collected(alive int64) {
 	others := max(0, alive-b.used.Load())
 	b.limit.Store(max(b.most-others, b.most/lowest))
+	b.full.Store(others > b.most/100*fullAt)
+}
+
+// Full says that queues keep so much in memory that they should get nothing more, as far as the last collection has shown.
+func (b *Budget) Full() bool {
+	if !b.full.Load() {
+		return false
+	}
+	b.refused.Add(1)
+	if b.Measure != nil {
+		b.Measure()
+	}
+	return true
 }
 
 // Error says that memory is short. Nothing was reserved.

@@ -79,6 +79,12 @@ func TestTheLimitFollowsWhatIsAlive(t *testing.T) {
 			t.Errorf("with %d bytes alive the limit is %d, want %d", tt.alive, b.Limit(), tt.limit)
 		}
 	}
+	if !b.Full() {
+		t.Error("a budget of which nearly all is alive elsewhere is not full")
+	}
+	if b.Collected(80 << 20); b.Full() {
+		t.Error("a budget of which 70 of 100 MiB are alive elsewhere is full")
+	}
 	measured := 0
 	b.Measure = func() { measured++ }
 	if b.Share().Grow(50<<20) == nil || measured != 1 {

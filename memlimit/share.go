@@ -66,6 +66,12 @@ func (s *Share) Release() { s.Shrink(s.Size()) }
 // counted is the part of a share that is taken from the budget.
 func counted(size int64) int64 { return max(0, size-covered) }
 
+// Full is that of the budget which a context charges.
+func Full(ctx context.Context) bool {
+	s := From(ctx)
+	return s != nil && s.budget.Full()
+}
+
 type shareKey struct{}
 
 // With is a context in which s is charged.
