@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/dabba-mq/dabba/handlers/metrics"
 	"github.com/dabba-mq/dabba/store"
@@ -119,17 +120,20 @@ func redisOptions(address string) (redis.Options, error) {
 	return o, nil
 }
 
-// openRedis lets the Redis servers say what time it is, unless the clock is one that tests move.
+// openRedis opens the store on Redis servers, which share elapsed time with all that serve it.
 func openRedis(ctx context.Context, serving serveOptions, c *clock, log *slog.Logger, m *metrics.Metrics) (store.Store, error) {
 	o, err := redisOptions(serving.store)
 	if err != nil {
 		return nil, err
 	}
-	if serving.dev {
-		o.Now = c.now
-	}
-	o.Wall = c.wall
+	o.Wall, o.Advances = c.wall, serving.dev
+	o.Monotonic = func() time.Duration { return c.now().Sub(c.start) }
 	o.Warning = func(s string) { log.Warn(s) } //nolint:sloglint // a sentence for people
+	o.Gap = func(g store.Gap) { logGap(log, g) }
+	o.ClockSet = func(c redis.ClockSet) {
+		log.Warn("the clock of a Redis was set, or one with another clock has taken over; leases, delays and retention do not follow it",
+			slog.String("server", c.Server), slog.Duration("by", c.By))
+	}
 	tellFailovers(&o, log, m)
 	s, err := redis.Open(ctx, o)
 	if err != nil {

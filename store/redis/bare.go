@@ -130,7 +130,7 @@ func (b *Bare) Receive(ctx context.Context, n int) (int, error) {
 // run runs a script of the queue as [part.queue] does.
 func (b *Bare) run(ctx context.Context, sc *script, args ...any) (*reply, int64, error) {
 	s := b.store.whole()
-	at := &timeOf{elapsed: &b.store.elapsed}
+	at := &timeOf{store: b.store}
 	var err error
 	if at.server, err = b.store.topology.route(ctx, s.keysOf(b.queue)[0]); err != nil {
 		return nil, 0, err

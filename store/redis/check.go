@@ -7,7 +7,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -77,19 +76,6 @@ func (s *Store) ofServer(v *server, err error) error {
 		return err // there is no other
 	}
 	return fmt.Errorf("%s: %w", v.name, err)
-}
-
-// Clock implements [store.Store].
-func (s *Store) Clock() store.Clock {
-	now := max(s.seen.Load(), s.elapsed.now())
-	if s.o.Now != nil {
-		now = max(s.seen.Load(), s.o.Now().UnixMilli())
-	}
-	wall := time.UnixMilli(now)
-	if s.o.Wall != nil {
-		wall = s.o.Wall().Round(0)
-	}
-	return store.Clock{Now: store.Instant(now), Wall: wall.UTC()}
 }
 
 // Info implements [store.Store]. The promise is that of the server that promises least, as it was last heard.

@@ -50,7 +50,8 @@
 //	                  and sequence, 16 digits each. The lane is the number of the group, or the level. In a FIFO
 //	                  queue also what locks its group, leased or backing off: member "L", lane and sequence.
 //	l  sorted set     leased messages: score end of the lease, member sequence
-//	d  sorted set     delayed messages and those that back off: score end of the delay, member sequence
+//	d  sorted set     delayed messages and those that back off: score end of the delay, member sequence. For a message that waits
+//	                  for the wall clock the end, here and in its record, is 10^15 and what that has to show.
 //	x  sorted set     ready and delayed messages with a time to live: score its end, member sequence
 //	z  sorted set     dead messages: score tick of first availability, member sequence
 //	g  hash           groups with messages: name → record (pack_group): number, counts, turn, rate
@@ -90,6 +91,8 @@
 //	bytes, leased_bytes, dead_bytes
 //	                  sums of sizes: of all messages, of leased and of dead ones
 //	ends              when the next lease, delay or wait of a group for its rate ends; -1 if there is none
+//	waits             "a" and by how much the wall clock was ahead of elapsed time when ends was computed, if messages wait for the
+//	                  wall clock; else empty
 //	ahead, ahead_ns   what the queue's rate counts, in milliseconds and the nanoseconds beyond
 //	work              what a change of settings has left to do, in bounded steps, before anything else: "lay <sequence>" puts
 //	                  the messages from there on into lanes, "arrange <name>" decides anew which groups from that name on
@@ -103,7 +106,7 @@
 //	                  none), and p<number> for each partition that had a record: first, next, gone, total, call and kept,
 //	                  and after a failover fenced, and beginning and end of each hole, see lua/log.lua
 //	<n>s  stream      the records of partition n. The id of an entry is <offset>-1. Fields, always in this order: size, time
-//	                  (milliseconds), body
+//	                  (milliseconds; of a record without a time of its own @ and when it was appended), body
 //	<n>f  hash        facts of these records in blocks of 64, see lua/logfacts.lua
 //	o     hash        idempotency keys of appends → first result, as MessagePack
 //	e     sorted set  when their windows end
@@ -197,7 +200,8 @@
 //
 // All times above are elapsed time in milliseconds, which begins as what the clock of the server shows that has the
 // key-value part. It does not notice when the clock of a server is set, or that of a node, or when a server with another clock
-// takes over. Nothing relies on keys that Redis expires by its clock.
+// takes over. Redis expires one thing by its own clock, and that may be early: the trace of a generation that was dropped. Without it a
+// process that is late may make that generation once more, which the catalog does not know, and whoever compares the two drops.
 //
 //   - A script computes elapsed time from the clock of its server and a correction, and compares that with the estimate of the
 //     node, which has a clock that is never set. If they differ by more than a second it changes nothing, and the node
@@ -214,6 +218,10 @@
 //     time resumes with what is recorded and the interval by the server's clock, at least zero. After an interval that is negative
 //     or longer than an hour, retention and times to live remove nothing until protected, for 15 minutes.
 //   - If there is no record, as before there was this rule, the latest time that a queue or log has recorded stands for it.
+//
+// The wall clock is that of the node which makes the call: scripts are given by how much it is ahead of elapsed time. A message
+// that waits for the wall clock is due when that of any node shows its time, and stays due. Times that leave this package
+// are shown by the wall clock as it is set now (shown.go).
 //
 // # Failover
 //

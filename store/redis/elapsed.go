@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/internal/model"
 )
 
 // Elapsed time is what leases, delays, windows and retention go by. It is the clock of a server, corrected so that nobody
@@ -42,10 +43,6 @@ const (
 	resumeLook = 50 * time.Millisecond
 	// leaveWithin bounds what a process still writes when it ends.
 	leaveWithin = 500 * time.Millisecond
-	// plausible is from which gap on, without any process, the clock that says so is doubted; then nothing is destroyed for a
-	// while (ms).
-	plausible  = int64(time.Hour / time.Millisecond)
-	protectFor = int64(15 * time.Minute / time.Millisecond)
 	// timeTries bounds how often the record is read again because another process has changed it.
 	timeTries = 5
 )
@@ -88,6 +85,22 @@ type timeRecord struct {
 // now is what the process takes elapsed time for.
 func (e *elapsedTime) now() int64 { return e.base.Load() + int64(e.monotonic()/time.Millisecond) }
 
+// knownTime is elapsed time, 0 while the process does not know it.
+func (s *Store) knownTime() int64 {
+	if s.o.Now != nil || !s.elapsed.known.Load() {
+		return 0
+	}
+	return s.elapsed.now()
+}
+
+// shownTime is what the wall clock showed at an instant of elapsed time, or of a server's clock while elapsed time is not known.
+func (s *Store) shownTime(at int64) time.Time {
+	if s.knownTime() == 0 {
+		return time.UnixMilli(at).UTC()
+	}
+	return s.ahead().Time(model.Millis(at))
+}
+
 // set has elapsed time be what a server's clock showed, corrected.
 func (e *elapsedTime) set(at reading, correction int64) {
 	e.base.Add(at.clock + correction - (at.before+at.after)/2)
@@ -110,8 +123,8 @@ func far(ms int64) bool { return ms > stepLimit || ms < -stepLimit }
 
 // timeOf is an argument: what a script is told of elapsed time, see lua/clock.lua. It is written on the connection.
 type timeOf struct {
-	elapsed *elapsedTime
-	server  *server
+	store  *Store
+	server *server
 	// late is by how much more than stepLimit the call may be later than that.
 	late int64
 }
@@ -119,14 +132,15 @@ type timeOf struct {
 // MarshalBinary implements [encoding.BinaryMarshaler].
 func (t *timeOf) MarshalBinary() ([]byte, error) {
 	correction := t.server.correction.Load()
-	b := make([]byte, 0, 48)
+	b := make([]byte, 0, 64)
 	if correction >= 0 {
 		b = append(b, '+')
 	}
 	b = strconv.AppendInt(b, correction, 10)
-	b = strconv.AppendInt(append(b, ' '), t.elapsed.now(), 10)
+	b = strconv.AppendInt(append(b, ' '), t.store.elapsed.now(), 10)
 	b = strconv.AppendInt(append(b, ' '), t.late, 10)
-	return strconv.AppendInt(append(b, ' '), t.elapsed.protected.Load(), 10), nil
+	b = strconv.AppendInt(append(b, ' '), t.store.elapsed.protected.Load(), 10)
+	return strconv.AppendInt(append(b, ' '), int64(t.store.ahead()), 10), nil
 }
 
 // longer allows a call to be later the next time that it is made: it may have been on its way for long, and be again.
@@ -242,10 +256,13 @@ func (s *Store) firstTime(ctx context.Context, clock int64) (timeRecord, error) 
 // afterGap is a record with elapsed time after an interval in which no process ran.
 func (s *Store) afterGap(rec timeRecord, gap int64) timeRecord {
 	rec.elapsed += max(gap, 0)
-	if gap < 0 || gap > plausible {
-		rec.protected = rec.elapsed + protectFor
-		s.o.Warning(fmt.Sprintf("By the clock of Redis, %v have passed since the last node stopped. If that is not so, the clock was set. "+
-			"For %v nothing is destroyed by retention or a time to live.", time.Duration(gap)*time.Millisecond, time.Duration(protectFor)*time.Millisecond))
+	g := store.Gap{Counted: time.Duration(max(gap, 0)) * time.Millisecond, Wall: time.Duration(gap) * time.Millisecond}
+	if g.Implausible() {
+		g.Protected = store.Protection
+		rec.protected = rec.elapsed + millis(store.Protection)
+		if s.o.Gap != nil {
+			s.o.Gap(g)
+		}
 	}
 	return rec
 }
@@ -361,7 +378,7 @@ func (s *Store) checkRecord(ctx context.Context) error {
 		case had == 0: // the server was emptied
 			rec = e.record
 			rec.correction = at.correction()
-		case !far(off) || rec.by != s.id && rec.by != "" && age >= 0 && age <= others:
+		case !far(off) || rec.by != s.id && rec.by != "" && age >= 0 && age <= others && !s.advanced(off):
 			s.agree(ctx, rec, off)
 			if age >= 0 && age < noteAfter {
 				return nil
@@ -382,7 +399,7 @@ func (s *Store) checkRecord(ctx context.Context) error {
 		}
 		if noted {
 			s.follow(ctx, rec)
-			if had > 0 {
+			if had > 0 && !s.advanced(off) {
 				s.clockSet(nil, off)
 			}
 			return nil
@@ -391,28 +408,47 @@ func (s *Store) checkRecord(ctx context.Context) error {
 	return fmt.Errorf("%w: the clocks of Redis and of this machine do not agree", store.ErrUnavailable)
 }
 
+// advanced says that a test may have moved the time of this process forward, and not the clock of the server back.
+func (s *Store) advanced(off int64) bool { return s.o.Advances && off < 0 }
+
 // agree has the process go by a record that others go by, too, and that it misses by so much.
 func (s *Store) agree(ctx context.Context, rec timeRecord, off int64) {
 	e := &s.elapsed
-	if far(off) {
+	if far(off) && !s.o.Advances {
 		s.o.Warning(fmt.Sprintf("The clock that this machine measures time with has missed %v, by what other nodes measure. It is corrected.",
 			time.Duration(off)*time.Millisecond))
 	}
-	if moved := e.record.correction - rec.correction; rec.fence != e.record.fence && far(moved) {
+	if moved := e.record.correction - rec.correction; rec.fence != e.record.fence && far(moved) && !s.advanced(moved) {
 		s.clockSet(nil, moved)
 	}
 	e.base.Add(off)
 	s.follow(ctx, rec)
 }
 
+// ClockSet says that the clock of a server was set, or that a server with another clock has taken its place. Elapsed time does not
+// notice it.
+type ClockSet struct {
+	// Server is the address of the server, or what sentinels call it; empty if it cannot be found.
+	Server string
+	// By is how far it was set: forward, or back if it is negative. It is precise to a second.
+	By time.Duration
+	// At is what the wall clock showed then.
+	At time.Time
+}
+
 // clockSet reports that the clock of a server was set forward by so much: v, or if it is nil the one that keeps the record.
 func (s *Store) clockSet(v *server, by int64) {
-	name := "Redis"
-	if v != nil {
-		name += " at " + v.name
+	if s.o.ClockSet == nil {
+		return
 	}
-	s.o.Warning(fmt.Sprintf("The clock of %s was set by %+.3f s, or a server with another clock has taken over. "+
-		"Leases, delays and retention do not go by it.", name, float64(by)/1000))
+	c := ClockSet{By: time.Duration(by) * time.Millisecond, At: s.wall().UTC()}
+	if home, err := s.topology.route(s.life, s.clockKeys()[0]); v == nil && err == nil {
+		v = home
+	}
+	if v != nil {
+		c.Server = v.name
+	}
+	s.o.ClockSet(c)
 }
 
 // latestRecorded is the latest time that any queue or log has recorded, in milliseconds; 0 if none has.

@@ -25,7 +25,6 @@ func useTime(m *mover) {
 type timed struct {
 	*testing.T
 	*Store
-	revision uint64
 }
 
 const (
@@ -54,7 +53,38 @@ func newTimed(t *testing.T, s *Store) *timed {
 			t.Fatal(err)
 		}
 	}
-	return &timed{t, s, 1}
+	if err := s.ConfigureLog(t.Context(), timedLog, store.LogSettings{Revision: 1, Partitions: 1, RetentionAge: 10 * time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	return &timed{t, s}
+}
+
+const timedLog = store.LogID(5)
+
+// sendOnce sends a message under an idempotency key, and says whether that was done before.
+func (c *timed) sendOnce(key byte) bool {
+	c.Helper()
+	r, err := c.Send(c.Context(), store.SendParams{
+		Queue: keepQueue, Revision: 1, Entries: []store.Entry{{Payload: []byte("once"), Size: 4}},
+		Once: &store.Once{Key: [16]byte{key}, Window: 10 * time.Minute},
+	})
+	if err != nil {
+		c.Fatalf("Send with an idempotency key = %v, want nil", err)
+	}
+	return r.Duplicate
+}
+
+// appendOnce does the same with a record.
+func (c *timed) appendOnce(key byte) bool {
+	c.Helper()
+	r, err := c.Append(c.Context(), store.AppendParams{
+		Log: timedLog, Revision: 1, Parts: []store.AppendPart{{Records: []store.LogRecord{{Payload: []byte("r"), Size: 1}}}},
+		Once: &store.Once{Key: [16]byte{key}, Window: 10 * time.Minute},
+	})
+	if err != nil {
+		c.Fatalf("Append with an idempotency key = %v, want nil", err)
+	}
+	return r.Duplicate
 }
 
 func (c *timed) send(q store.QueueID, e store.Entry) store.SendResult {
@@ -128,9 +158,19 @@ func (c *timed) across(step func()) {
 	if n := len(c.claim(fifoQueue, 2*time.Second)); n != 1 {
 		c.Fatalf("Claim gave %d messages, want 1", n)
 	}
+	key := byte(time.Now().UnixNano())
+	if c.sendOnce(key) || c.appendOnce(key) {
+		c.Error("what is sent for the first time is a duplicate")
+	}
 	begun := time.Now()
 	step()
 	took := time.Since(begun)
+	if !c.sendOnce(key) || !c.appendOnce(key) {
+		c.Error("what is sent again within the window of its idempotency key is no duplicate")
+	}
+	if r, err := c.SweepLog(ctx, timedLog); err != nil || r.Trimmed != 0 {
+		c.Errorf("SweepLog = %+v, %v; want nothing removed", r, err)
+	}
 	r := c.send(dedupQueue, store.Entry{Payload: []byte("again"), Dedup: store.DedupKey{1}})
 	if time.Since(leased) < 2*time.Second && r.Fates == nil {
 		c.Errorf("a duplicate was accepted within the window: %+v", r)
@@ -154,8 +194,8 @@ func (c *timed) across(step func()) {
 	if res, err := c.Sweep(ctx, keepQueue); err != nil || res.Expired != 0 {
 		c.Errorf("Sweep = %+v, %v; want nothing expired", res, err)
 	}
-	if st, err := c.Stats(ctx, keepQueue); err != nil || st.Ready != 2 {
-		c.Errorf("Stats = %+v, %v; want 2 messages ready", st, err)
+	if st, err := c.Stats(ctx, keepQueue); err != nil || st.Ready != 3 {
+		c.Errorf("Stats = %+v, %v; want 3 messages ready", st, err)
 	}
 }
 
@@ -166,9 +206,16 @@ func TestClockSet(t *testing.T) {
 		t.Run(by.String(), func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t, redistest.SettableClock)
-			s := open(t, Options{URL: server.URL})
+			set := make(chan ClockSet, 100)
+			s := open(t, Options{URL: server.URL, ClockSet: func(c ClockSet) { set <- c }})
 			c := newTimed(t, s)
 			c.across(func() { server.SetClock(t, by) })
+			if by.Abs() <= time.Second {
+				return // it may or may not be noticed
+			}
+			if got := <-set; (got.By-by).Abs() > time.Second || len(set) > 0 {
+				t.Errorf("%+v was reported, and %d more; want one step of %v", got, len(set), by)
+			}
 		})
 	}
 }
@@ -203,13 +250,15 @@ func TestClockSetWhileClosed(t *testing.T) {
 				t.Fatal(err)
 			}
 			server.SetClock(t, by)
+			gaps := 0
+			o.Gap = func(store.Gap) { gaps++ }
 			s = open(t, o)
 			c.Store = s
 			gap := time.Duration(s.elapsed.now()-before) * time.Millisecond
 			c.want("the interval without a node", gap-max(by, 0), -100*time.Millisecond, 10*time.Second)
 			protected := s.elapsed.protected.Load() > s.elapsed.now()
-			if implausible := by < 0 || by >= time.Hour; implausible != protected {
-				t.Errorf("messages are protected: %v, want %v", protected, implausible)
+			if implausible := by < 0 || by >= time.Hour; implausible != protected || implausible != (gaps == 1) {
+				t.Errorf("messages are protected: %v, with %d gaps reported; want %v", protected, gaps, implausible)
 			}
 			if _, err := c.Sweep(t.Context(), keepQueue); err != nil {
 				t.Fatal(err)
@@ -273,8 +322,8 @@ func (w *warnings) with(word string) []string {
 func TestSlowServer(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	var w warnings
-	s := open(t, Options{URL: server.URL, Warning: w.add})
+	set := make(chan ClockSet, 100)
+	s := open(t, Options{URL: server.URL, ClockSet: func(c ClockSet) { set <- c }})
 	c := newTimed(t, s)
 	had := s.elapsed.record.correction
 	server.Freeze(t)
@@ -287,8 +336,8 @@ func TestSlowServer(t *testing.T) {
 	if st, err := s.Stats(t.Context(), plainQueue); err != nil || st.Ready != 20 {
 		t.Errorf("Stats = %+v, %v; want 20 messages", st, err)
 	}
-	if list := w.with("clock"); len(list) > 0 {
-		t.Errorf("warned of a clock that was set: %q", list)
+	if len(set) > 0 {
+		t.Errorf("reported %+v, want nothing", <-set)
 	}
 	s.elapsed.mu.Lock()
 	defer s.elapsed.mu.Unlock()
@@ -304,7 +353,7 @@ func TestNodeMissesTime(t *testing.T) {
 	var w warnings
 	first := open(t, Options{URL: server.URL})
 	real, missed := monotonic(), atomic.Int64{}
-	second := open(t, Options{URL: server.URL, Warning: w.add, monotonic: func() time.Duration { return real() - time.Duration(missed.Load()) }})
+	second := open(t, Options{URL: server.URL, Warning: w.add, Monotonic: func() time.Duration { return real() - time.Duration(missed.Load()) }})
 	redistest.Until(t, "the first node to write the record", func() error {
 		first.elapsed.mu.Lock()
 		defer first.elapsed.mu.Unlock()
@@ -393,5 +442,95 @@ func TestFailoverToAnotherClock(t *testing.T) {
 			})
 			agree(t, s, other)
 		})
+	}
+}
+
+// A test that moves the time of one process forward moves that of all.
+func TestAdvance(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	var w warnings
+	real, moved := monotonic(), atomic.Int64{}
+	set := make(chan ClockSet, 100)
+	o := Options{URL: server.URL, Warning: w.add, Advances: true, ClockSet: func(c ClockSet) { set <- c }}
+	other := open(t, o)
+	o.Monotonic = func() time.Duration { return real() + time.Duration(moved.Load()) }
+	s := open(t, o)
+	c := newTimed(t, s)
+	c.send(plainQueue, store.Entry{Payload: []byte("a"), Delay: time.Hour})
+	before := s.elapsed.now()
+	moved.Store(int64(time.Hour))
+	if n := len(c.claim(plainQueue, time.Hour)); n != 1 {
+		t.Errorf("Claim an hour later gave %d messages, want 1", n)
+	}
+	redistest.Until(t, "the other process to follow", func() error {
+		if gone := other.elapsed.now() - before; gone < 3_600_000 {
+			return fmt.Errorf("%d ms have elapsed there", gone)
+		}
+		return nil
+	})
+	if list := w.with("lock"); len(list) > 0 || len(set) > 0 {
+		t.Errorf("warned of clocks that nobody has set: %q, %d times", list, len(set))
+	}
+}
+
+// The clock of one master of a cluster may be set, of any: that with the catalog, or another one.
+func TestClockSetInACluster(t *testing.T) {
+	t.Parallel()
+	fleet := redistest.StartCluster(t, 3, 0, redistest.SettableClock)
+	s := open(t, Options{URL: fleet.URL, Silence: time.Second})
+	other := open(t, Options{URL: fleet.URL, Silence: time.Second})
+	c := newTimed(t, s)
+	for i, key := range []string{s.clockKeys()[0], s.keys('q', uint64(plainQueue), "c")[0]} {
+		master := fleet.MasterOf(t, key)
+		c.across(func() {
+			master.SetClock(t, time.Duration(1-2*i)*time.Hour)
+			redistest.Until(t, "the cluster to serve", func() error {
+				for _, q := range []store.QueueID{plainQueue, fifoQueue, keepQueue, dedupQueue} {
+					if _, err := s.Stats(t.Context(), q); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+		agree(t, s, other)
+	}
+}
+
+// What earlier versions have kept of queues and logs is read as it was.
+func TestTimesKeptBefore(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s := open(t, Options{URL: server.URL})
+	c, ctx := newTimed(t, s), t.Context()
+	c.send(plainQueue, store.Entry{Payload: []byte("a"), Delay: time.Millisecond})
+	at := time.UnixMilli(1_700_000_000_000).UTC()
+	_, err := s.Append(ctx, store.AppendParams{Log: timedLog, Revision: 1, Parts: []store.AppendPart{{
+		Records: []store.LogRecord{{Payload: []byte("r"), Size: 1, Time: at}},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redistest.Client(t, server.URL)
+	facts := s.logKeys(timedLog, nil, 0)[1]
+	for _, level := range []string{"2:0", "3:0"} {
+		if err := client.HSet(ctx, facts, level, "1700000000000").Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := client.HDel(ctx, s.keys('q', uint64(plainQueue), "c")[0], "waits").Err(); err != nil {
+		t.Fatal(err)
+	}
+	c.await(plainQueue, "a delay of 1 ms", time.Minute)
+	c.appendOnce(1)
+	for want, sought := range map[store.Offset]time.Time{0: at, 1: at.Add(time.Millisecond), 2: time.Now().Add(time.Hour)} {
+		if got, err := s.Seek(ctx, timedLog, 0, sought); err != nil || got != want {
+			t.Errorf("Seek(%v) = %d, %v; want %d", sought, got, err, want)
+		}
+	}
+	r, err := s.Fetch(ctx, store.FetchParams{Log: timedLog, Max: 2, MaxBytes: 10})
+	if err != nil || len(r.Records) != 2 || !r.Records[0].Time.Equal(at) || time.Since(r.Records[1].Time).Abs() > time.Minute {
+		t.Errorf("Fetch = %+v, %v; want a record of %v and one of now", r.Records, err, at)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -89,7 +88,7 @@ func (v *server) fence(ctx context.Context, c redis.Cmdable, here identity) erro
 	cmds, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for tag := range allTags {
 			least := v.store.bumps[tag].Load() + more
-			p.EvalSha(ctx, fenceScript.sum, []string{v.store.fenceKey(tag)}, here.run, here.past, least, "", v.store.records[tag].Load())
+			p.EvalSha(ctx, fenceScript.sum, []string{v.store.fenceKey(tag)}, here.run, here.past, least, "", v.store.records[tag].Load(), v.store.knownTime())
 		}
 		return nil
 	})
@@ -116,7 +115,7 @@ func (v *server) fence(ctx context.Context, c redis.Cmdable, here identity) erro
 		}
 		if newer || told.bumped || was >= 0 && was != told.bump {
 			f.Tags++
-			f.From, f.At = told.before, time.UnixMilli(told.bump).UTC()
+			f.From, f.At = told.before, v.store.shownTime(told.bump)
 		}
 	}
 	if f.Tags > 0 {
@@ -183,13 +182,13 @@ func (v *server) know(ctx context.Context, tag int) error {
 		}
 	}
 	told, err := toldOf(v.client.Eval(ctx, fenceScript.text, []string{v.store.fenceKey(tag)},
-		here.run, here.past, v.store.bumps[tag].Load(), "moved", v.store.records[tag].Load()))
+		here.run, here.past, v.store.bumps[tag].Load(), "moved", v.store.records[tag].Load(), v.store.knownTime()))
 	if err != nil {
 		return err
 	}
 	v.store.records[tag].Store(told.made)
 	if v.store.newest(tag, told.bump) { // since its keys were on the server that they came from
-		v.store.failedOver(Failover{Server: v.name, To: here.String(), At: time.UnixMilli(told.bump).UTC(), Tags: 1}, []int{tag})
+		v.store.failedOver(Failover{Server: v.name, To: here.String(), At: v.store.shownTime(told.bump), Tags: 1}, []int{tag})
 	}
 	v.bumps[tag].CompareAndSwap(unknownBump, told.bump)
 	return nil

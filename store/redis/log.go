@@ -28,7 +28,7 @@ func (s *Store) logKeys(id store.LogID, names []string, partitions ...uint32) []
 // Seek implements [store.Log].
 func (s *Store) Seek(ctx context.Context, id store.LogID, partition uint32, at time.Time) (store.Offset, error) {
 	n := strconv.FormatUint(uint64(partition), 10)
-	r, err := s.call(ctx, logSeek, s.keys('l', uint64(id), "c", n+"f"), partition, at.UnixMilli())
+	r, err := s.call(ctx, logSeek, s.keys('l', uint64(id), "c", n+"f"), partition, at.UnixMilli(), int64(s.ahead()))
 	if err != nil {
 		return 0, fmt.Errorf("seek in log %d: %w", id, err)
 	}

@@ -32,7 +32,7 @@ func (s *Store) Append(ctx context.Context, p store.AppendParams) (store.AppendR
 		var res store.AppendResult
 		if res, err = appended(r, now); err == nil {
 			s.toldAppended(p.Log, r, now, res.Parts)
-			return res, r.done()
+			return s.ahead().Appended(res), r.done()
 		}
 	}
 	return store.AppendResult{}, fmt.Errorf("append to log %d: %w", p.Log, err)

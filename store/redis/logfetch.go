@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/dabba-mq/dabba/memlimit"
 	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/internal/model"
 )
 
 var logFetch = newScript("log_fetch")
@@ -59,16 +61,29 @@ func (s *Store) fetch(ctx context.Context, p store.FetchParams) (store.FetchResu
 	}
 	res := store.FetchResult{Bounds: r.bounds()}
 	left := r.int() > 0
+	ahead := s.ahead()
 	for o := p.Offset; r.more(); o++ {
-		size, at, body := r.int(), r.int(), r.text()
-		res.Records = append(res.Records, store.Fetched{
-			Offset: o, Size: uint32(size), Time: time.UnixMilli(at).UTC(), Payload: bytesOf(body),
-		})
+		size, at, body := r.int(), r.recordTime(ahead), r.text()
+		res.Records = append(res.Records, store.Fetched{Offset: o, Size: uint32(size), Time: at, Payload: bytesOf(body)})
 	}
 	if err := r.done(); err != nil {
 		return store.FetchResult{}, false, err
 	}
 	return res, left, outside(p, res.Bounds)
+}
+
+// recordTime reads the time of a record: its own, or when it was appended by the wall clock, which is ahead.
+func (r *reply) recordTime(ahead model.Ahead) time.Time {
+	text := r.text()
+	at, stamped := strings.CutPrefix(text, "@")
+	ms, err := strconv.ParseInt(at, 10, 64)
+	if err != nil {
+		r.fail("the time of a record", text)
+	}
+	if stamped {
+		return ahead.Time(model.Millis(ms))
+	}
+	return time.UnixMilli(ms).UTC()
 }
 
 // outside says why there is no such offset to read from.

@@ -139,8 +139,9 @@ func (n *nodes) Close() error {
 func TestContract(t *testing.T) {
 	url := serverURL(t)
 	storetest.Run(t, storetest.Harness{
+		Steps: true,
 		Open: func(t *testing.T, c *storetest.Clock) store.Store {
-			return openNodes(t, Options{URL: url, Prefix: freshPrefix(t, url), Now: c.Now})
+			return openNodes(t, Options{URL: url, Prefix: freshPrefix(t, url), Now: c.Elapsed, Wall: c.Now})
 		},
 		Reopen: func(t *testing.T, s store.Store) store.Store {
 			before := s.(*nodes)

@@ -44,6 +44,7 @@ type moving struct {
 // Move implements [store.Queues]. See the package's comment on the steps of a move. One that stops between two of them is
 // concluded by whoever looks after moves next.
 func (s *Store) Move(ctx context.Context, p store.MoveParams) (store.MoveResult, error) {
+	p.Select = s.ahead().Selection(p.Select)
 	noted, err := s.noteMoves(ctx, p.Source, p.Target)
 	if err != nil {
 		return store.MoveResult{}, fmt.Errorf("move from %d to %d: %w", p.Source, p.Target, err)

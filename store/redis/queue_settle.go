@@ -2,8 +2,6 @@ package redis
 
 import (
 	"context"
-	"slices"
-	"time"
 
 	"github.com/dabba-mq/dabba/store"
 )
@@ -15,29 +13,10 @@ var (
 
 // settle settles messages of a part, together with other settlements that wait.
 func (s part) settle(ctx context.Context, p store.SettleParams) (store.SettleResult, error) {
-	p = s.resolved(p)
 	if b := settleBurden(p); p.Select == nil && b.small() {
 		return merge(ctx, s.Store, s.settles, s.settleKind(p), p, b)
 	}
 	return s.settleAlone(ctx, p)
-}
-
-// resolved takes what is to wait for the wall clock for a delay.
-func (s *Store) resolved(p store.SettleParams) store.SettleParams {
-	now := s.Clock().Wall
-	resolve := func(i *store.SettleItem) {
-		if !i.NotBefore.IsZero() {
-			i.After, i.NotBefore = max(i.After, i.NotBefore.Sub(now)), time.Time{}
-		}
-	}
-	resolve(&p.Each)
-	if slices.ContainsFunc(p.Items, func(i store.SettleItem) bool { return !i.NotBefore.IsZero() }) {
-		p.Items = slices.Clone(p.Items)
-		for i := range p.Items {
-			resolve(&p.Items[i])
-		}
-	}
-	return p
 }
 
 // settleAlone makes one settlement.
@@ -45,7 +24,7 @@ func (s part) settleAlone(ctx context.Context, p store.SettleParams) (store.Sett
 	sc, args := queueSettle, settleArgs(p)
 	if p.Select != nil {
 		sc = queueSettleSelected
-		args = append([]any{uint8(p.Each.Target), millis(max(p.Each.After, 0)), p.Each.Reason, flag(p.Each.Uncount)}, selectionArgs(p.Select)...)
+		args = append([]any{uint8(p.Each.Target), millis(max(p.Each.After, 0)), notBefore(&p.Each), p.Each.Reason, flag(p.Each.Uncount)}, selectionArgs(p.Select)...)
 	}
 	r, now, err := s.queue(ctx, sc, revised(p.Queue, p.Revision).acked(p.Acks), args...)
 	if err != nil {
@@ -81,7 +60,7 @@ func settled(outcomes []store.Outcome) int {
 
 // settleArgs are items as lua/queue_settle.lua reads them: runs of those that differ in their sequences only.
 func settleArgs(p store.SettleParams) []any {
-	args := make([]any, 0, 1+6+len(p.Items))
+	args := make([]any, 0, 1+7+len(p.Items))
 	args = append(args, flag(p.Strict))
 	for items := p.Items; len(items) > 0; {
 		n := 1
@@ -104,7 +83,15 @@ func settleRun(item *store.SettleItem) []any {
 	if item.Token != store.AnyToken {
 		token = decimal(uint64(min(item.Token, store.Token(lastSeq))))
 	}
-	return []any{token, uint8(item.Target), millis(max(item.After, 0)), flag(item.Uncount), item.Reason}
+	return []any{token, uint8(item.Target), millis(max(item.After, 0)), notBefore(item), flag(item.Uncount), item.Reason}
+}
+
+// notBefore is what the wall clock has to show before a message is ready, in milliseconds; 0 for nothing.
+func notBefore(item *store.SettleItem) int64 {
+	if item.Target != store.Ready || item.Token != store.AnyToken {
+		return 0
+	}
+	return wallMillis(item.NotBefore)
 }
 
 // alike says that two items differ in their sequences at most.

@@ -34,12 +34,17 @@ type Options struct {
 	URL string
 	// Prefix begins all keys; "dabba:" if empty. Stores with different prefixes know nothing of one another.
 	Prefix string
-	// Now, if set, is the time instead of that of the server's clock.
+	// Now, if set, is elapsed time, for tests: all processes that share the store have to agree on it. Otherwise they find out by
+	// themselves.
 	Now func() time.Time
-	// Wall shows the wall clock; nil means that queue time is that, if Now is set, or else the machine's.
+	// Wall is the wall clock, which may be set at any time; nil means Now, or else the machine's.
 	Wall func() time.Time
-	// monotonic is the machine's clock that is never set, if not the real one.
-	monotonic func() time.Duration
+	// Monotonic is a clock that is never set and also runs while the machine is suspended; only its differences count. Nil
+	// means the machine's.
+	Monotonic func() time.Duration
+	// Advances says that Monotonic may be moved forward, by tests. Then elapsed time is moved for all processes that share
+	// the store.
+	Advances bool
 	// Silence is after how long without a word from the server calls fail at once instead of waiting for it; those that wait
 	// already are given up after three times as long. 0 is one second.
 	Silence time.Duration
@@ -50,6 +55,10 @@ type Options struct {
 	// acknowledged just before may be lost. So it is when a server was emptied while it ran. Lost is called when it was counted
 	// what is lost of it. Neither may block.
 	Failover func(Failover)
+	// ClockSet, if set, is called when the clock of a server was set, or one with another clock has taken its place. Gap is
+	// called while the store is opened, if it is implausible for how long no process served it. Neither may block.
+	ClockSet func(ClockSet)
+	Gap      func(store.Gap)
 	Lost     func(Loss)
 }
 
@@ -66,6 +75,8 @@ type Store struct {
 	// elapsed is elapsed time, if Options.Now does not say what it is; id tells this process from others that keep it.
 	elapsed elapsedTime
 	id      string
+	// wallAhead is by how much the wall clock was ahead when that was last measured, in milliseconds.
+	wallAhead atomic.Int64
 	// bumps are the newest of each tag, see fence.go.
 	bumps [allTags]atomic.Int64
 	// records are what tells the record of each tag from all others, 0 before one was read.
@@ -114,7 +125,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		o.Wall = time.Now
 	}
 	s := &Store{o: o, endpoint: at, mergers: newMergers(), id: rand.Text()}
-	if s.elapsed.monotonic = o.monotonic; o.monotonic == nil {
+	if s.elapsed.monotonic = o.Monotonic; o.Monotonic == nil {
 		s.elapsed.monotonic = monotonic()
 	}
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))

@@ -295,9 +295,9 @@ func (s *Store) timedAcked(ctx context.Context, sc *script, keys []string, acks 
 // timeArgument is what a script is told of the time.
 func (s *Store) timeArgument() any {
 	if s.o.Now == nil {
-		return &timeOf{elapsed: &s.elapsed}
+		return &timeOf{store: s}
 	}
-	return strconv.FormatInt(s.o.Now().UnixMilli(), 10)
+	return strconv.FormatInt(s.now(), 10) + " " + strconv.FormatInt(int64(s.ahead()), 10)
 }
 
 // timeIn is that in the arguments of a script, nil if it is not there.

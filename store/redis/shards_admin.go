@@ -84,6 +84,7 @@ func (p *purging) all() bool { return p.choice.States == 0 && onlyStates(&p.choi
 
 // Purge implements [store.QueueAdmin].
 func (s *Store) Purge(ctx context.Context, id store.QueueID, sel store.Selection) (store.PurgeResult, error) {
+	sel = s.ahead().Selection(sel)
 	return spread(ctx, s, id, purging{id, sel}, part.purge, (*shardedQueue).purge)
 }
 

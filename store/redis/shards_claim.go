@@ -5,11 +5,19 @@ import (
 	"errors"
 
 	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/internal/model"
 )
 
 // Claim implements [store.Queues].
 func (s *Store) Claim(ctx context.Context, p store.ClaimParams) (store.ClaimResult, error) {
-	return spread(ctx, s, p.Queue, p, part.claim, (*shardedQueue).claim)
+	res, err := spread(ctx, s, p.Queue, p, part.claim, (*shardedQueue).claim)
+	if ahead := s.ahead(); ahead != 0 && err == nil {
+		res.Deadline = ahead.Time(model.MillisOf(res.Deadline))
+		for i := range res.Messages {
+			res.Messages[i] = ahead.Delivery(res.Messages[i])
+		}
+	}
+	return res, err
 }
 
 // claim asks one shard after the other, each time beginning with the next one, until one gives messages: those of one call

@@ -74,12 +74,16 @@ func (s *Store) Groups(ctx context.Context, id store.QueueID, after *string, lim
 	if err != nil {
 		return nil, err
 	}
-	return parts[0].groups(ctx, id, after, limit) // a queue with several has no groups
+	list, err := parts[0].groups(ctx, id, after, limit) // a queue with several has no groups
+	return s.ahead().Groups(list), err
 }
 
 // Scan implements [store.QueueAdmin].
 func (s *Store) Scan(ctx context.Context, p store.ScanParams) (store.ScanResult, error) {
-	return spread(ctx, s, p.Queue, p, part.scan, (*shardedQueue).scan)
+	p.Select = s.ahead().Selection(p.Select)
+	res, err := spread(ctx, s, p.Queue, p, part.scan, (*shardedQueue).scan)
+	res.Views = s.ahead().Views(res.Views)
+	return res, err
 }
 
 // scan looks through the shards one after the other until it has enough.
@@ -115,7 +119,8 @@ type lookedFor struct {
 
 // Lookup implements [store.QueueAdmin].
 func (s *Store) Lookup(ctx context.Context, id, origin store.QueueID, seq store.Seq) (store.View, error) {
-	return spread(ctx, s, id, lookedFor{id, origin, seq}, part.lookupWhole, (*shardedQueue).lookup)
+	v, err := spread(ctx, s, id, lookedFor{id, origin, seq}, part.lookupWhole, (*shardedQueue).lookup)
+	return s.ahead().View(v), err
 }
 
 func (s part) lookupWhole(ctx context.Context, m lookedFor) (store.View, error) {

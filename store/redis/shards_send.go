@@ -10,7 +10,8 @@ import (
 
 // Send implements [store.Queues].
 func (s *Store) Send(ctx context.Context, p store.SendParams) (store.SendResult, error) {
-	return spread(ctx, s, p.Queue, p, part.send, (*shardedQueue).send)
+	res, err := spread(ctx, s, p.Queue, p, part.send, (*shardedQueue).send)
+	return s.ahead().Sent(res), err
 }
 
 // send chooses a shard: with Once, or for a deduplication key, always the same one, else each in turn, and one that can take

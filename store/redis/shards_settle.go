@@ -8,6 +8,10 @@ import (
 
 // Settle implements [store.Queues].
 func (s *Store) Settle(ctx context.Context, p store.SettleParams) (store.SettleResult, error) {
+	if p.Select != nil {
+		sel := s.ahead().Selection(*p.Select)
+		p.Select = &sel
+	}
 	return spread(ctx, s, p.Queue, p, part.settle, (*shardedQueue).settle)
 }
 

@@ -3,7 +3,7 @@
 -- KEYS: c, o, e, channel, then for each part its partition's stream and facts.
 -- ARGV: time (2), generation, revision, idempotency key (empty without one), fingerprint, window in milliseconds, note,
 -- then for each part: partition, offset that its first record must get (or empty), number of records; and for each of
--- those: size, time in milliseconds (empty for that of the append), payload.
+-- those: size, time in milliseconds (empty for none of its own), payload.
 -- Returns the time and a verdict:
 --   'appended', when retention is due (-1: never), a list of partition, first offset and number of records of each part
 --   'again', when it was appended before, the note, the list as above
@@ -54,19 +54,24 @@ for i = 1, (#KEYS - 4) / 2 do
   arg = arg + 3 + 3 * count
 end
 
-local function raise(f, field, highest)
+local function raise(f, field, highest, stamp)
   local have = redis.call('HGET', f, field)
-  if not have or tonumber(have) < highest then
-    redis.call('HSET', f, field, highest)
+  if have then
+    local own, last = stretchTimes(have)
+    if own >= highest and last >= stamp then
+      return
+    end
+    highest, stamp = math.max(own, highest), math.max(last, stamp)
   end
+  redis.call('HSET', f, field, string.format('%.0f %.0f', highest, stamp))
 end
 
 local function appendTo(part)
-  local block, rows, highest = blockOf(part.next), {}, -math.huge
+  local block, rows, highest, stamp = blockOf(part.next), {}, -math.huge, -math.huge
   local function finish()
     redis.call('HSET', part.f, block, struct.pack('<d', highest) .. table.concat(rows))
-    raise(part.f, '2:' .. blockOf(block), highest)
-    raise(part.f, '3:' .. blockOf(blockOf(block)), highest)
+    raise(part.f, '2:' .. blockOf(block), highest, stamp)
+    raise(part.f, '3:' .. blockOf(blockOf(block)), highest, stamp)
   end
   if part.next % perBlock > 0 then
     local have = redis.call('HGET', part.f, block)
@@ -76,16 +81,18 @@ local function appendTo(part)
   part.call = part.next
   for i = part.arg, part.arg + 3 * part.count - 1, 3 do
     local size, time, payload = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-    if time == '' then
-      time = string.format('%.0f', now)
+    local own = tonumber(time)
+    if own then
+      highest = math.max(highest, own)
+    else
+      time, stamp = string.format('@%.0f', now), now
     end
     redis.call('XADD', part.s, string.format('%.0f-1', part.next), 'size', size, 'time', time, 'body', payload)
-    rows[#rows + 1] = struct.pack('<ddd', time, part.total, now)
-    highest = math.max(highest, tonumber(time))
+    rows[#rows + 1] = struct.pack('<ddd', own or noTime, part.total, now)
     part.next, part.total = part.next + 1, part.total + tonumber(size)
     if part.next % perBlock == 0 then
       finish()
-      block, rows, highest = block + 1, {}, -math.huge
+      block, rows, highest, stamp = block + 1, {}, -math.huge, -math.huge
     end
   end
   if #rows > 0 then
@@ -98,7 +105,7 @@ end
 local due, places = -1, {}
 for _, part in ipairs(parts) do
   appendTo(part)
-  due = sooner(due, retentionDue(log, part.f, part, now, protected))
+  due = sooner(due, retentionDue(log, part.f, part, now, clocks.protected))
   places[#places + 1] = part.number
   places[#places + 1] = part.call
   places[#places + 1] = part.count

@@ -2,8 +2,8 @@
 -- Reads records of a partition: as many as fit into a number and a sum of sizes, at least one. One call looks at 1,000
 -- records and 4 MiB, and then leaves the rest.
 -- KEYS: c, stream, facts. ARGV: partition, offset, number, sum of sizes.
--- Returns first, next, bytes and missing of the partition, how many records fit but were left, then for each record size, time,
--- payload. With an offset that is not there it returns no record; if that is in a hole, first is where it ends.
+-- Returns first, next, bytes and missing of the partition, how many records fit but were left, then for each record size, time
+-- (with an @ before it when it was appended, if it has none of its own), payload. With an offset that is not there it returns no record; if that is in a hole, first is where it ends.
 -- include: log
 -- include: logfacts
 local log = openLog(KEYS[1])

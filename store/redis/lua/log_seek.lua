@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- Finds the first record of a partition whose time is not before another; the end if there is none. Stretches end before
 -- a hole or where it ends.
--- KEYS: c, facts. ARGV: partition, time in milliseconds.
+-- KEYS: c, facts. ARGV: partition, time in milliseconds, by how much the wall clock is ahead of elapsed time (ms).
 -- Returns its offset.
 -- include: log
 -- include: logfacts
@@ -10,6 +10,7 @@ if not log then
   return redis.error_reply('GONE no such log')
 end
 local number, at, f = tonumber(ARGV[1]), tonumber(ARGV[2]), KEYS[2]
+local stamp_at = at - ARGV[3]
 if number >= log.partitions then
   return redis.error_reply('STALE partition ' .. number .. ' of ' .. log.partitions)
 end
@@ -29,14 +30,22 @@ end
 
 local function passable(offset)
   for _, stretch in ipairs(stretches(offset)) do
-    if tonumber(redis.call('HGET', f, stretch[2])) < at then
+    local own, stamp = stretchTimes(redis.call('HGET', f, stretch[2]))
+    if own < at and stamp < stamp_at then
       return stretch[1]
     end
   end
-  if offset % perBlock == 0 and struct.unpack('<d', redis.call('HGET', f, offset / perBlock)) < at then
-    return perBlock
+  if offset % perBlock == 0 then
+    local own, stamp = blockTimes(redis.call('HGET', f, offset / perBlock))
+    if own < at and stamp < stamp_at then
+      return perBlock
+    end
   end
-  return factsOf(f, offset) < at and 1 or 0
+  local time, _, appended = factsOf(f, offset)
+  if time ~= time then
+    return appended < stamp_at and 1 or 0
+  end
+  return time < at and 1 or 0
 end
 
 local offset = part.first

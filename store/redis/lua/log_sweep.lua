@@ -20,13 +20,13 @@ local removed, due, unfinished = 0, -1, {}
 for i = 1, (#KEYS - 3) / 2 do
   local s, f = KEYS[2 + 2 * i], KEYS[3 + 2 * i]
   local part = openPartition(c, tonumber(ARGV[3]) + i - 1)
-  local to = retained(log, f, part, now, protected)
+  local to = retained(log, f, part, now, clocks.protected)
   if to > part.first then
     removed = removed + to - part.first - missing(part, part.first, to)
     if trimTo(c, s, f, part, to) then
       unfinished[#unfinished + 1] = part.number
     end
   end
-  due = sooner(due, retentionDue(log, f, part, now, protected))
+  due = sooner(due, retentionDue(log, f, part, now, clocks.protected))
 end
 return {now, removed, due, unfinished}

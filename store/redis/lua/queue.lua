@@ -23,11 +23,12 @@ local function digits(n) return string.format('%016d', n) end
 
 local names = {
   'now', 'next', 'token', 'turns', 'moves', 'kept', 'removed', 'ready', 'leased', 'delayed', 'dead', 'expiring', 'bytes',
-  'leased_bytes', 'dead_bytes', 'ends', 'ahead', 'ahead_ns', 'work', 'commits', 'fenced',
+  'leased_bytes', 'dead_bytes', 'ends', 'ahead', 'ahead_ns', 'work', 'commits', 'fenced', 'waits',
 }
 local counters, settings, revision -- of this queue, from open on
 local as_read -- the counters as they are stored, in the order of their names; false where there is none
 local now
+local ends_changed = false -- since counters.ends was right
 local committed = false -- this call has changed something
 
 -- A setting that changes what a send, a claim or an ack does has to be among those that open_plain declines (queue_quick.lua).
@@ -124,6 +125,13 @@ local function open()
   end
   now = queueTime(counters.now)
   counters.now = now
+  counters.waits = counters.waits == 0 and '' or counters.waits
+  local known = string.match(counters.waits, '^a(-?%d+)$')
+  if known then
+    clocks.set = math.abs(known - clocks.ahead) >= clocks.JITTER
+    ends_changed = clocks.set
+    clocks.ahead = clocks.set and clocks.ahead or tonumber(known)
+  end
   if settings.shards > 0 and not string.find(ARGV[3], ':', 1, true) then
     return { now, 3, settings.shards } -- the caller takes this shard for the whole queue
   end
@@ -145,7 +153,6 @@ end
 -- Changes of sorted sets are gathered and made together, before the set is asked and at the end: that is far quicker than
 -- one by one. By key: member → score, or false where it is taken out.
 local gathered = {}
-local ends_changed = false -- since counters.ends was right
 
 local HAS_ENDS = { [key.leases] = true, [key.delays] = true, [key.spent] = true }
 
@@ -200,13 +207,22 @@ end
 -- queue_failed.lua.
 local function lost(what) error('the index of ' .. what .. ' messages is gone') end
 
+-- later is the end of a delay, or what the wall clock has to show if that comes later by the clocks as they are now; as
+-- elapsed time if it is to be.
+function clocks.later(due, wall, as_elapsed)
+  if wall - clocks.ahead <= due then
+    return due
+  end
+  return as_elapsed and wall - clocks.ahead or clocks.BY_WALL + wall
+end
+
 local function tick(at) return math.floor(at / TICK) end
 
 -- expiry is when a message of that age passes retention: up to a tick late, never early, and not while that removes nothing.
-local function expiry(avail) return math.max((avail + 1) * TICK + settings.retention, protected) end
+local function expiry(avail) return math.max((avail + 1) * TICK + settings.retention, clocks.protected) end
 
 -- lapse_limit is up to when times to live have ended that may have an effect now.
-local function lapse_limit() return protected > now and -1 or now end
+function clocks.lapse_limit() return clocks.protected > now and -1 or now end
 
 -- A rate counts time in milliseconds and nanoseconds beyond: spend moves a count on by one delivery.
 local function spend(ahead, ahead_ns, ms, ns)

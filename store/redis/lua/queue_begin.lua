@@ -15,6 +15,8 @@ local function begin()
   local done = pass(SWEEP_LIMIT)
   if done > 0 then
     save()
+  elseif clocks.set then
+    save_counters()
   end
   if done >= SWEEP_LIMIT then
     return { now, 0 }

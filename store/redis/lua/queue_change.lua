@@ -93,6 +93,9 @@ local function settle_any(m, c, selected)
       c.target = TO_DEAD
     end
     c.backs = m.state == LEASED and c.target == TO_READY
+    if c.backs then
+      c.due = clocks.in_elapsed(c.due) -- a backoff lasts for a time
+    end
   elseif c.target == TO_LEASED and m.state ~= LEASED then
     return LOST
   elseif c.target == TO_DEAD and m.state == DEAD then

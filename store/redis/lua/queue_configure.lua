@@ -26,7 +26,7 @@ local function create()
   for _, name in ipairs(names) do
     counters[name] = 0
   end
-  counters.next, counters.ends, counters.now, counters.work = 1, -1, now, ''
+  counters.next, counters.ends, counters.now, counters.work, counters.waits = 1, -1, now, '', ''
   if redis.call('EXISTS', unpack(KEYS, 2, 25)) > 0 then -- the counters alone were lost
     counters.next, counters.work = first_free(), 'repair '
   end

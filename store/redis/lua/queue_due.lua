@@ -10,9 +10,10 @@ local function forget_ended(table, ends, limit)
   end
 end
 
--- each_due calls f with the sequences and times of up to limit members of an index that are due, and counts them.
-local function each_due(index, limit, f)
-  local list = ask('ZRANGEBYSCORE', index, '-inf', now, 'WITHSCORES', 'LIMIT', 0, limit)
+-- each_due calls f with the sequences and times of up to limit members of an index that are due, or between two scores, and
+-- counts them.
+local function each_due(index, limit, f, from, to)
+  local list = ask('ZRANGEBYSCORE', index, from or '-inf', to or now, 'WITHSCORES', 'LIMIT', 0, limit)
   for i = 1, #list, 2 do
     f(list[i], tonumber(list[i + 1]))
   end
@@ -30,6 +31,13 @@ local function end_lease(id, due)
   end
 end
 
+-- end_by_wall ends a delay that the wall clock ends. If that was set, it ends now.
+local function end_by_wall(id, due)
+  local m = find(tonumber(id))
+  leave(m)
+  set_ready(m, clocks.set and now or clocks.in_elapsed(due))
+end
+
 local function end_delay(id, due)
   local m = find(tonumber(id))
   leave(m)
@@ -44,6 +52,9 @@ local function pass(limit)
   end
   local done = each_due(key.leases, limit, end_lease)
   done = done + each_due(key.delays, limit - done, end_delay)
+  if counters.waits ~= '' then
+    done = done + each_due(key.delays, limit - done, end_by_wall, clocks.BY_WALL, text(clocks.BY_WALL + now + clocks.ahead))
+  end
   if settings.group_limited > 0 then
     done = done + each_due(key.spent, limit - done, note_group)
   end
@@ -93,7 +104,7 @@ local function next_due()
       due = math.min(due, after(tonumber(ask('ZRANGE', index, 0, 0, 'WITHSCORES')[2])))
     end
   end
-  first(key.expiring, counters.expiring, function(at) return math.max(at, protected) end)
+  first(key.expiring, counters.expiring, function(at) return math.max(at, clocks.protected) end)
   if settings.retains > 0 then
     first(key.by_age, counters.ready, expiry)
     first(key.dead, counters.dead, expiry)
@@ -118,7 +129,7 @@ local function late(m)
   if settings.retains > 0 and expiry(m.avail) <= now then
     return 'gone'
   end
-  if m.expires > 0 and m.expires <= lapse_limit() then
+  if m.expires > 0 and m.expires <= clocks.lapse_limit() then
     return settings.expired_dead > 0 and 'lapsed' or 'gone'
   end
 end

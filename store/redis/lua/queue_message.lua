@@ -242,8 +242,8 @@ end
 
 -- within cuts a lease or delay off where the retention of the message ends.
 local function within(m, due)
-  if settings.retains > 0 and m.avail > 0 then
-    return math.min(due, expiry(m.avail))
+  if settings.retains > 0 and m.avail > 0 and expiry(m.avail) < clocks.in_elapsed(due) then
+    return expiry(m.avail)
   end
   return due
 end
@@ -477,8 +477,16 @@ local function first_end()
       end
     end
     look(key.leases, counters.leased, 'leased')
-    look(key.delays, counters.delayed, 'delayed')
     look(key.spent, settings.group_limited)
+    counters.waits = ''
+    if counters.delayed > 0 then
+      local first, due, by_wall = clocks.first_delayed(key.delays, ask)
+      if not first then
+        lost('delayed')
+      end
+      ends = math.min(ends, due)
+      counters.waits = by_wall and 'a' .. text(clocks.ahead) or ''
+    end
     counters.ends, ends_changed = ends == math.huge and -1 or ends, false
   end
   return counters.ends

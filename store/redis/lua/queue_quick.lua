@@ -18,7 +18,7 @@ local function text(n) return string.format('%d', n) end
 local function open_plain()
   local v = redis.call(
     'HMGET', key.counters, 'now', 'token', 'ready', 'leased', 'delayed', 'dead', 'expiring', 'bytes', 'leased_bytes', 'ends',
-    'kept', 'removed', 'commits', 'fenced', 'next', 'revision', 'settings', 'work'
+    'kept', 'removed', 'commits', 'fenced', 'next', 'revision', 'settings', 'work', 'waits'
   )
   if not v[17] or v[18] ~= '' or ARGV[4] ~= '' and ARGV[4] ~= v[16] then
     return false
@@ -31,8 +31,15 @@ local function open_plain()
   end
   counters = {
     token = v[2], ready = v[3], leased = v[4], delayed = v[5], dead = v[6], bytes = v[8], leased_bytes = v[9], ends = v[10],
-    removed = v[12], commits = v[13], next = v[15],
+    removed = v[12], commits = v[13], next = v[15], waits = v[19],
   }
+  local known = string.match(v[19] or '', '^a(-?%d+)$')
+  if known then
+    if math.abs(known - clocks.ahead) >= clocks.JITTER then
+      return false -- the wall clock was set
+    end
+    clocks.ahead = tonumber(known)
+  end
   now = queueTime(v[1])
   if bump > v[14] or v[7] > 0 or v[11] > 0 or v[10] >= 0 and v[10] <= now then
     return false -- another time line, times to live, messages kept apart, something due
@@ -48,7 +55,7 @@ local function open_plain()
 end
 
 -- expiry is that of the chunk queue.
-local function expiry(avail) return math.max((avail + 1) * TICK + retention, protected) end
+local function expiry(avail) return math.max((avail + 1) * TICK + retention, clocks.protected) end
 
 local function first_score(index) return tonumber(redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')[2]) end
 
@@ -60,7 +67,13 @@ local function save_plain()
     ends = first_score(key.leases)
   end
   if c.delayed > 0 then
-    local first = first_score(key.delays)
+    local first
+    if string.find(c.waits or '', 'a', 1, true) then
+      local _, due = clocks.first_delayed(key.delays, redis.call)
+      first = due
+    else
+      first = first_score(key.delays)
+    end
     ends = ends < 0 and first or math.min(ends, first)
   end
   c.ends = ends

@@ -35,7 +35,7 @@ local function chosen(sel, m)
   if sel.consumer ~= '' and (m.state ~= LEASED or m.consumer ~= sel.consumer) then
     return false
   end
-  return not sel.before or (m.avail > 0 and m.avail or tick(m.due)) * TICK < sel.before
+  return not sel.before or (m.avail > 0 and m.avail or tick(clocks.in_elapsed(m.due))) * TICK < sel.before
 end
 
 -- each_listed calls f with those of the listed sequences that are there.

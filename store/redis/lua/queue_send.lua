@@ -3,7 +3,7 @@
 -- KEYS: those of the queue. ARGV: as for every queue, then
 --   5    1 to refuse all entries unless all are accepted or duplicates
 --   6-9  idempotency key, empty for none; fingerprint; window in milliseconds; note
---   10…  for each entry: body, size, delay (ms), earliest time (ms), 1 if in order, group, priority, time to live (ms),
+--   10…  for each entry: body, size, delay (ms), earliest time by the wall clock (ms), 1 if in order, group, priority, time to live (ms),
 --        deduplication key (empty for none), 1 if it displaces
 -- Returns {now, 1, commit (the first one, of a duplicate), first sequence, count, {entry from 1, how many gave way to it …},
 -- sent at, 1 if a duplicate, next due, note, then verdict and sequence of
@@ -17,7 +17,7 @@ local function quick()
     return nil
   end
   for i = 10, #argv, 10 do
-    if tonumber(argv[i + 2]) > 0 or tonumber(argv[i + 3]) > now or tonumber(argv[i + 7]) > 0 then
+    if tonumber(argv[i + 2]) > 0 or tonumber(argv[i + 3]) - clocks.ahead > now or tonumber(argv[i + 7]) > 0 then
       return nil
     end
   end
@@ -70,10 +70,11 @@ local function repeated()
   return reply
 end
 
+-- read_entries reads the entries.
 local function read_entries()
   local list = {}
   for i = 10, #ARGV, 10 do
-    local due = math.max(now + tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3]))
+    local due = clocks.later(now + tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3]), ARGV[i + 4] == '1')
     local ttl = tonumber(ARGV[i + 7])
     list[#list + 1] = {
       body = ARGV[i], size = tonumber(ARGV[i + 1]), due = due, in_order = ARGV[i + 4] == '1', group = ARGV[i + 5],
@@ -129,7 +130,7 @@ local function make_room(i, e)
   end
   local n = 0
   while not fits(e, 0, 0) do
-    local seq = eldest() or tonumber(ask('ZRANGE', key.delays, 0, 0)[1])
+    local seq = eldest() or tonumber((clocks.first_delayed(key.delays, ask)))
     erase(find(seq), EVICTED)
     n = n + 1
   end

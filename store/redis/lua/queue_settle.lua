@@ -2,8 +2,9 @@
 -- Changes messages one after the other.
 -- KEYS: those of the queue. ARGV: as for every queue, then
 --   5    1 to refuse items whose lease has ended
---   6…   for each run of items that differ in their sequences only: token (empty for any), target, after (ms), 1 to take the
---        deliveries back, reason, how many there are, then their sequences in 16 digits
+--   6…   for each run of items that differ in their sequences only: token (empty for any), target, after (ms), earliest time by
+--        the wall clock (ms, 0 for none), 1 to take the deliveries back, reason, how many there are, then their sequences
+--        in 16 digits
 -- Returns {now, 1, commit, next due, an outcome for each item}.
 -- include: queue_quick
 
@@ -11,11 +12,11 @@
 local function quick()
   local argv, ids, tokens, n, i = ARGV, {}, {}, 0, 6
   while argv[i] do
-    local token, first = tonumber(argv[i]), i + 6
+    local token, first = tonumber(argv[i]), i + 7
     if not token or argv[i + 1] ~= '1' then
       return nil
     end
-    i = first + tonumber(argv[i + 5])
+    i = first + tonumber(argv[i + 6])
     for j = first, i - 1 do
       n = n + 1
       ids[n], tokens[n] = argv[j], token
@@ -60,11 +61,11 @@ local function read_items()
   local argv, n, i = ARGV, 0, 6
   while argv[i] do
     local run = {
-      token = tonumber(argv[i]), target = tonumber(argv[i + 1]), due = now + tonumber(argv[i + 2]), uncount = argv[i + 3] == '1',
-      reason = argv[i + 4],
+      token = tonumber(argv[i]), target = tonumber(argv[i + 1]), due = clocks.later(now + tonumber(argv[i + 2]), tonumber(argv[i + 3])),
+      uncount = argv[i + 4] == '1', reason = argv[i + 5],
     }
-    local first = i + 6
-    i = first + tonumber(argv[i + 5])
+    local first = i + 7
+    i = first + tonumber(argv[i + 6])
     for j = first, i - 1 do
       n = n + 1
       ids[n], runs[n] = argv[j], run

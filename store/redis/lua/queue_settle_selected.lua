@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- Changes up to 1,000 messages that are selected.
 -- KEYS: those of the queue. ARGV: as for every queue, then
---   5…8  target, after (ms), reason, 1 for a delivery that does not count
---   9…   the selection, see queue_select.lua
+--   5…9  target, after (ms), earliest time by the wall clock (ms, 0 for none), reason, 1 for a delivery that does not count
+--   10…  the selection, see queue_select.lua
 -- Returns {now, 1, commit, next due, where to go on or 0, an outcome for each message}.
 -- include: queue_change
 -- include: queue_select
@@ -11,11 +11,11 @@ local early = begin()
 if early then
   return early
 end
-local target, due = tonumber(ARGV[5]), now + tonumber(ARGV[6])
-local list, next = choose(read_selection(9), SWEEP_LIMIT)
+local target, due = tonumber(ARGV[5]), clocks.later(now + tonumber(ARGV[6]), tonumber(ARGV[7]))
+local list, next = choose(read_selection(10), SWEEP_LIMIT)
 local outcomes = {}
 for _, m in ipairs(list) do
-  local c = { target = target, wanted = target, due = due, reason = ARGV[7], uncount = ARGV[8] == '1' }
+  local c = { target = target, wanted = target, due = due, reason = ARGV[8], uncount = ARGV[9] == '1' }
   outcomes[#outcomes + 1] = settle_any(m, c, true)
 end
 local due_next = finish()

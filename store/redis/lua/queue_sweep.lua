@@ -34,7 +34,7 @@ while expired < SWEEP_LIMIT do
   expired = expired + 1
 end
 while expired + lapsed < SWEEP_LIMIT do
-  local id = ask('ZRANGEBYSCORE', key.expiring, '-inf', lapse_limit(), 'LIMIT', 0, 1)[1]
+  local id = ask('ZRANGEBYSCORE', key.expiring, '-inf', clocks.lapse_limit(), 'LIMIT', 0, 1)[1]
   if not id then
     break
   end

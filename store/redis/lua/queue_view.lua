@@ -5,7 +5,7 @@
 local function view(m)
   local v = shown(m)
   local state = m.state == MOVING and m.was or m.state -- not yet gone
-  for _, value in ipairs({ FLAGS[state], m.due, m.token, m.consumer, m.since, m.reason, visits_of(m) }) do
+  for _, value in ipairs({ FLAGS[state], clocks.in_elapsed(m.due), m.token, m.consumer, m.since, m.reason, visits_of(m) }) do
     v[#v + 1] = value
   end
   return v
