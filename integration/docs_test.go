@@ -2,6 +2,7 @@ package integration
 
 import (
 	"net/http"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -23,6 +24,42 @@ func TestDocumentIsServed(t *testing.T) {
 	}
 	if got := doc.Paths["/v1/queues/{q}/receive"]["post"].OperationID; got != "receive" {
 		t.Errorf("the operation of receive is %q", got)
+	}
+}
+
+var (
+	// pasted is a block of commands in a page, and quotation what a shell takes as it is.
+	pasted    = regexp.MustCompile("(?s)```(?:sh|bash|zsh)\n(.*?)```")
+	quotation = regexp.MustCompile(`(?s)\\.|'[^']*'|"(?:\\.|[^"\\])*"|<<'?EOF'?.*?\nEOF\n`)
+	// comment and pattern are what zsh does not take as bash does when a person pastes it: the one is a command there, the
+	// other an error unless files match.
+	comment = regexp.MustCompile(`(?m)(?:^|\s)#[^\n]*`)
+	pattern = regexp.MustCompile(`[^\s$]*[?*\[][^\s\])]*`)
+)
+
+// TestCommandsCanBePasted looks at all commands that pages show: they mean the same in bash and in an interactive zsh.
+func TestCommandsCanBePasted(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("../docs/*.md")
+	if err != nil || len(pages) < 4 {
+		t.Fatalf("pages are %v, %v", pages, err)
+	}
+	blocks := 0
+	for _, page := range append(pages, "../README.md", "../CONTRIBUTING.md", "../deploy/kubernetes/README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range pasted.FindAllStringSubmatch(string(text), -1) {
+			blocks++
+			plain := quotation.ReplaceAllString(block[1], "q")
+			for _, found := range append(comment.FindAllString(plain, -1), pattern.FindAllString(plain, -1)...) {
+				t.Errorf("%s: zsh does not take %q in\n%s", page, found, block[1])
+			}
+		}
+	}
+	if blocks < 40 {
+		t.Errorf("%d blocks were found only", blocks)
 	}
 }
 

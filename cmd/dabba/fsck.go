@@ -113,7 +113,7 @@ func newCheckReport(found segment.Report) checkReport {
 			shown.OldestAge = new(q.OldestAge.Seconds())
 		}
 		if q.NextDue != store.NoDue {
-			shown.NextDue = new(time.Unix(0, int64(q.NextDue)).UTC())
+			shown.NextDue = new(q.At.Add(q.NextDue).UTC().Truncate(time.Millisecond))
 		}
 		r.Queues = append(r.Queues, shown)
 	}

@@ -4,10 +4,28 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/segment"
 )
+
+// TestCheckReportDatesWhatIsDue: what is due is so long after the last record, and that is a date.
+func TestCheckReportDatesWhatIsDue(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
+	r := newCheckReport(segment.Report{Queues: []segment.QueueReport{
+		{ID: 1, At: at, Stats: store.Stats{OldestAge: 5 * time.Second, NextDue: 30 * time.Second}},
+		{ID: 2, At: at, Stats: store.Stats{OldestAge: -1, NextDue: 0}},
+		{ID: 3, At: at, Stats: store.Stats{OldestAge: -1, NextDue: store.NoDue}},
+	}})
+	for i, want := range []*time.Time{new(at.Add(30 * time.Second)), &at, nil} {
+		got := r.Queues[i].NextDue
+		if (got == nil) != (want == nil) || got != nil && !got.Equal(*want) {
+			t.Errorf("queue %d: next_due is %v, want %v", i+1, got, want)
+		}
+	}
+}
 
 func TestCheckReportNamesQueues(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"time"
 
 	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/internal/disk"
@@ -64,9 +65,11 @@ type FileReport struct {
 	Live int64 `json:"live"`
 }
 
-// QueueReport describes a queue as of the last record in the folder.
+// QueueReport describes a queue as of the last record in the folder. Its age and what is due count from At.
 type QueueReport struct {
 	ID store.QueueID
+	// At is what the wall clock showed at the last record.
+	At time.Time
 	store.Stats
 }
 
@@ -157,6 +160,7 @@ func (c *checking) load() {
 		c.problem(err)
 		return
 	}
+	c.loader.latest = c.loader.start.at
 	c.replay, c.next = true, c.loader.start.File
 }
 
@@ -260,7 +264,7 @@ func (c *checking) compare() {
 		if want := stats.Ready + stats.Leased + stats.Delayed + stats.Dead; total != want {
 			c.problem(fmt.Errorf("queue %x has %d messages, of which the places of %d are known", q.id, want, total))
 		}
-		c.report.Queues = append(c.report.Queues, QueueReport{q.id, stats})
+		c.report.Queues = append(c.report.Queues, QueueReport{q.id, c.loader.wall(), stats})
 	}
 	c.compareLogs()
 	c.report.Pairs = s.kv.state.List("", "", 1<<30)

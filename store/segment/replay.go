@@ -3,6 +3,7 @@ package segment
 import (
 	"encoding/binary"
 	"fmt"
+	"time"
 
 	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/internal/journal"
@@ -140,6 +141,14 @@ func (l *loader) event(q *queue, lsn journal.LSN, at model.Millis, err error, ap
 // read takes in what the clocks showed.
 func (l *loader) read(e model.Reading) {
 	l.clock, l.latest = &e, max(l.latest, e.At)
+}
+
+// wall is what the wall clock showed when the latest queue time was seen.
+func (l *loader) wall() time.Time {
+	if l.clock == nil {
+		return model.Time(l.latest)
+	}
+	return l.clock.Ahead.Time(l.latest)
 }
 
 func (l *loader) changed(lsn journal.LSN, r record.Record) error {
