@@ -78,7 +78,7 @@ func (e *Engine) hide(ctx context.Context, s *setup, h *hiding) error {
 		if err != nil {
 			return err
 		}
-		items, of := h.plan(s, seen, e.clock.now())
+		items, of := h.plan(s, seen, e.wall())
 		if len(items) == 0 {
 			return nil
 		}

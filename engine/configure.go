@@ -82,8 +82,9 @@ func (e *Engine) tryReplace(ctx context.Context, ref Ref, was *record, only Cond
 		return err
 	}
 	if was == nil || !reflect.DeepEqual(was.config, r.config) || !was.pause.equal(r.pause) {
-		if r.changedAt = e.wall(); was == nil {
-			r.createdAt = r.changedAt
+		now := e.store.Clock()
+		if r.changedAt, r.changed = now.Wall, now.Now; was == nil {
+			r.createdAt, r.created = r.changedAt, r.changed
 		}
 		if r.revision, err = e.putRecord(ctx, ref, r); err != nil {
 			return err

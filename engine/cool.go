@@ -29,8 +29,10 @@ func coolKey(ref Ref, what string) string {
 // storedCool is the JSON of a pair.
 type storedCool struct {
 	Version int `json:"version"`
-	// Until is when it has ended, by the wall clock.
-	Until time.Time `json:"until"`
+	// Until is when it has ended, by the wall clock as that was set when it began; Ends is that in queue time, by which it
+	// goes. Earlier versions did not write Ends.
+	Until time.Time     `json:"until"`
+	Ends  store.Instant `json:"ends,omitempty"`
 }
 
 // cooling is what an engine knows of cooling-off times.
@@ -61,15 +63,15 @@ func (e *Engine) Cool(ctx context.Context, ref Ref, what string, d time.Duration
 	}
 	key := coolKey(ref, what)
 	for {
-		until, revision, err := e.readCool(ctx, key)
+		ends, revision, err := e.readCool(ctx, key)
 		if err != nil {
 			return false, err
 		}
-		now := e.wall()
-		if until.After(now) {
+		now := e.store.Clock()
+		if ends > now.Now {
 			return false, nil
 		}
-		value, err := json.Marshal(storedCool{coolVersion, now.Add(d)})
+		value, err := json.Marshal(storedCool{coolVersion, now.Wall.Add(d), now.Now + instants(d)})
 		if err != nil {
 			return false, fromStore(fmt.Errorf("encode the cooling-off time %s: %w", key, err))
 		}
@@ -90,11 +92,11 @@ func (e *Engine) Cooling(ctx context.Context, ref Ref, what string) (bool, error
 	if err := validCool(ref, what); err != nil {
 		return false, err
 	}
-	until, _, err := e.readCool(ctx, coolKey(ref, what))
+	ends, _, err := e.readCool(ctx, coolKey(ref, what))
 	if err != nil {
 		return false, err
 	}
-	return until.After(e.wall()), nil
+	return ends > e.store.Clock().Now, nil
 }
 
 func validCool(ref Ref, what string) *Error {
@@ -102,31 +104,31 @@ func validCool(ref Ref, what string) *Error {
 }
 
 // readCool gives revision 0 when there is none.
-func (e *Engine) readCool(ctx context.Context, key string) (until time.Time, revision store.Revision, err error) {
+func (e *Engine) readCool(ctx context.Context, key string) (ends store.Instant, revision store.Revision, err error) {
 	pair, err := e.store.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
-		return time.Time{}, 0, nil
+		return 0, 0, nil
 	}
 	if err != nil {
-		return time.Time{}, 0, fromStore(fmt.Errorf("read the cooling-off time %s: %w", key, err))
+		return 0, 0, fromStore(fmt.Errorf("read the cooling-off time %s: %w", key, err))
 	}
-	until, err = decodeCool(pair)
+	ends, err = decodeCool(pair, e.store.Clock())
 	if err != nil {
-		return time.Time{}, 0, fromStore(err)
+		return 0, 0, fromStore(err)
 	}
-	return until, pair.Revision, nil
+	return ends, pair.Revision, nil
 }
 
-func decodeCool(p store.Pair) (until time.Time, err error) {
+func decodeCool(p store.Pair, now store.Clock) (ends store.Instant, err error) {
 	var s storedCool
 	if err := json.Unmarshal(p.Value, &s); err != nil {
-		return time.Time{}, fmt.Errorf("%w: cooling-off time %q: %w", store.ErrCorrupt, p.Key, err)
+		return 0, fmt.Errorf("%w: cooling-off time %q: %w", store.ErrCorrupt, p.Key, err)
 	}
 	if s.Version != coolVersion {
-		return time.Time{}, fmt.Errorf("%w: cooling-off time %q has version %d, this program knows %d",
+		return 0, fmt.Errorf("%w: cooling-off time %q has version %d, this program knows %d",
 			store.ErrVersion, p.Key, s.Version, coolVersion)
 	}
-	return s.Until, nil
+	return instantOf(now, s.Ends, s.Until), nil
 }
 
 // errEnough ends a listing.
@@ -135,14 +137,14 @@ var errEnough = errors.New("enough for now")
 // forgetCooled removes those that have ended, some at a time, and comes again when more will have. One that cannot be read
 // stays: whoever asks for it is told.
 func (e *Engine) forgetCooled(ctx context.Context) {
-	now, next, removed := e.wall(), MaxDuration, 0
+	now, next, removed := e.store.Clock(), MaxDuration, 0
 	err := e.eachPair(ctx, coolPrefix, pageSize, func(p store.Pair) error {
-		until, err := decodeCool(p)
+		ends, err := decodeCool(p, now)
 		if err != nil {
 			return nil
 		}
-		if until.After(now) {
-			next = min(next, until.Sub(now))
+		if ends > now.Now {
+			next = min(next, time.Duration(ends-now.Now)*time.Millisecond)
 			return nil
 		}
 		if removed++; removed > coolForget {

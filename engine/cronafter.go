@@ -47,6 +47,14 @@ func (r rule) after(t time.Time) time.Time {
 	}
 }
 
+// following is after for a time that may be before the anchor of an interval.
+func (r rule) following(t time.Time) time.Time {
+	if r.dial == nil && !r.anchor.IsZero() && t.Before(r.anchor) {
+		return r.anchor.Add(-((r.anchor.Sub(t) - 1) / r.every) * r.every)
+	}
+	return r.after(t)
+}
+
 func (r rule) afterInterval(t time.Time) time.Time {
 	if r.anchor.IsZero() {
 		return t.UTC().Truncate(time.Second).Add(r.every)

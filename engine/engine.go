@@ -14,11 +14,10 @@ import (
 
 // Options are what an Engine takes from outside. Now and Rand are required.
 type Options struct {
-	// Now is the clock for the waits of receives. It must agree with the process's timers, unless it is put forward and the
-	// engine told so: see [Engine.ClockChanged].
+	// Now is the clock for the waits of receives: elapsed time, of which only differences count. It must agree with the
+	// process's timers, but for suspensions of the machine, and unless it is put forward and [Engine.ClockChanged] called.
+	// What the wall clock shows the engine asks the store.
 	Now func() time.Time
-	// Wall is the clock by which schedules fire; nil means Now.
-	Wall func() time.Time
 	// Rand gives generations, secrets and the seed of jitter. It is read by one goroutine at a time.
 	Rand io.Reader
 	// Events are told what happens.
@@ -43,6 +42,11 @@ type Engine struct {
 	cooling cooling
 	// timetable is of the schedules.
 	timetable timetable
+	// wallDue is when the wall clock is looked at again, wallAhead by how much it was ahead then, in nanoseconds; started is
+	// when the engine was opened.
+	wallDue   *alarm
+	wallAhead atomic.Int64
+	started   store.Instant
 	node      string
 	nodes     nodes
 	changes   changes
@@ -69,11 +73,8 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	e.tasks.init()
 	e.nodes.init()
 	e.changes.init()
-	wall := o.Wall
-	if wall == nil {
-		wall = o.Now
-	}
-	e.timetable.init(wall)
+	e.timetable.init(e.wall)
+	e.started = s.Clock().Now
 	if err := e.random.init(o.Rand); err != nil {
 		return nil, fmt.Errorf("seed the engine: %w", err)
 	}
@@ -87,6 +88,7 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	}
 	own, stop := context.WithCancel(context.WithoutCancel(ctx))
 	e.stop = stop
+	e.watchWall()
 	e.running.Go(func() { e.clock.run(own.Done()) })
 	e.running.Go(func() { e.runJanitor(own) })
 	e.running.Go(func() { e.runTasks(own) })

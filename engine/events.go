@@ -53,6 +53,8 @@ type Events struct {
 	// ScheduleFailed: fire times were missed, or looking at a schedule failed and will be tried again. Queue and name are
 	// empty if it is about all schedules.
 	ScheduleFailed func(q Ref, name string, err error)
+	// ClockStepped: the wall clock was set, forward or back.
+	ClockStepped func(ClockStep)
 }
 
 // Move is one step of a redrive.

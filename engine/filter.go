@@ -100,7 +100,7 @@ func (e *Engine) sieve(ctx context.Context, q *queue, f *Filter) (sieve, error) 
 		s.selection.States |= storeStates[state]
 	}
 	if f.OlderThan != nil {
-		s.selection.AvailableBefore = e.clock.now().Add(-*f.OlderThan)
+		s.selection.AvailableBefore = e.wall().Add(-*f.OlderThan)
 	}
 	if f.IDs != nil {
 		seqs, err := e.find(ctx, q, f.IDs)

@@ -136,14 +136,16 @@ func TestCoolFormat(t *testing.T) {
 		t.Errorf("key: got %s, want %s", got, want)
 	}
 	want := time.Date(2026, 11, 29, 16, 50, 0, 0, time.UTC)
+	now := store.Clock{Now: 5_000, Wall: want.Add(-time.Minute)}
 	for value, refused := range map[string]error{
-		`{"version":1,"until":"2026-11-29T16:50:00Z"}`: nil,
-		`{"version":2,"until":"2026-11-29T16:50:00Z"}`: store.ErrVersion,
-		`{"until":"2026-11-29T16:50:00Z"}`:             store.ErrVersion,
-		`{"version":1,"until":5}`:                      store.ErrCorrupt,
+		`{"version":1,"until":"2026-11-29T16:50:00Z"}`:              nil,
+		`{"version":1,"until":"2025-11-29T16:50:00Z","ends":65000}`: nil, // the clock was set since
+		`{"version":2,"until":"2026-11-29T16:50:00Z"}`:              store.ErrVersion,
+		`{"until":"2026-11-29T16:50:00Z"}`:                          store.ErrVersion,
+		`{"version":1,"until":5}`:                                   store.ErrCorrupt,
 	} {
-		got, err := decodeCool(store.Pair{Key: "cool/purge/t/q", Value: []byte(value)})
-		if !errors.Is(err, refused) || err == nil && !got.Equal(want) {
+		got, err := decodeCool(store.Pair{Key: "cool/purge/t/q", Value: []byte(value)}, now)
+		if !errors.Is(err, refused) || err == nil && got != 65_000 {
 			t.Errorf("cooling-off time %s: got %v, %v, want %v", value, got, err, refused)
 		}
 	}

@@ -26,7 +26,7 @@ func (e *Engine) PauseQueue(ctx context.Context, ref Ref, produce, consume bool,
 	if !produce && !consume {
 		return Queue{}, invalid("produce", "Set produce or consume to true, or leave both out to pause both.")
 	}
-	now := e.clock.now()
+	now := e.wall()
 	if !until.IsZero() && (!until.After(now) || until.Sub(now) > MaxDuration) {
 		return Queue{}, invalid("until", "Give a time in the future, at most 100 years away, or leave it out to pause until a resume.")
 	}
@@ -64,7 +64,7 @@ func (e *Engine) repause(ctx context.Context, ref Ref, next func(was Pause) Paus
 			return record{}, unlisted(ref)
 		}
 		r := *was
-		r.pause = next(was.pause.at(e.clock.now()))
+		r.pause = next(was.pause.at(e.wall()))
 		return r, nil
 	})
 	if err != nil {
@@ -108,14 +108,14 @@ func (e *Engine) present(ctx context.Context, q *queue, s *setup) (*queue, *setu
 
 // producing gives q and s, or what has taken their place, if messages may be sent; else the refusal.
 func (e *Engine) producing(ctx context.Context, q *queue, s *setup) (*queue, *setup, error) {
-	if !s.pause.Produce || !s.pause.at(e.clock.now()).Produce {
+	if !s.pause.Produce || !s.pause.at(e.wall()).Produce {
 		return q, s, nil
 	}
 	q, s, err := e.present(ctx, q, s)
 	if err != nil {
 		return nil, nil, err
 	}
-	now := e.clock.now()
+	now := e.wall()
 	if p := s.pause.at(now); p.Produce {
 		return nil, nil, paused(q.ref, p.ProduceUntil, now)
 	}
@@ -140,7 +140,7 @@ func paused(ref Ref, until, now time.Time) *Error {
 func (t *try) held(ctx context.Context) (bool, error) {
 	e := t.engine
 	for range maxReloads {
-		now := e.clock.now()
+		now := e.wall()
 		p := t.setup.pause.at(now)
 		if !p.Consume {
 			return false, nil

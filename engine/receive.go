@@ -261,7 +261,7 @@ func (r *Received) decode() (unreadable error) {
 	}
 	receipts := string(text)
 	lease := Lease{Token: uint64(r.claimed.Token), ExpiresAt: r.claimed.Deadline}
-	now, fifo := r.engine.clock.now(), r.queue.setup.Load().config.FIFO
+	now, fifo := r.engine.wall(), r.queue.setup.Load().config.FIFO
 	for i := range r.claimed.Messages {
 		from := &r.claimed.Messages[i]
 		r.Messages = append(r.Messages, Delivery{

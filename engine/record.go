@@ -24,8 +24,9 @@ type record struct {
 	id     store.QueueID
 	config QueueConfig
 	pause  Pause
-	// createdAt and changedAt are zero in records of earlier versions.
+	// createdAt and changedAt are zero in records of earlier versions; created and changed are the same in queue time.
 	createdAt, changedAt time.Time
+	created, changed     store.Instant
 	revision             store.Revision
 }
 
@@ -71,6 +72,8 @@ type storedQueue struct {
 	Shards          uint32            `json:"shards"`
 	CreatedAt       time.Time         `json:"created_at,omitzero"`
 	ChangedAt       time.Time         `json:"changed_at,omitzero"`
+	Created         store.Instant     `json:"created,omitzero"`
+	Changed         store.Instant     `json:"changed,omitzero"`
 }
 
 type storedRetry struct {
@@ -150,6 +153,7 @@ func (s *storedQueue) config() QueueConfig {
 func encodeRecord(r record) ([]byte, error) {
 	s := storedOf(r.id, r.config)
 	s.Paused, s.CreatedAt, s.ChangedAt = storedPause(r.pause), r.createdAt, r.changedAt
+	s.Created, s.Changed = r.created, r.changed
 	return json.Marshal(s)
 }
 
@@ -165,7 +169,7 @@ func decodeRecord(p store.Pair) (record, error) {
 	}
 	return record{
 		id: store.QueueID(s.ID), revision: p.Revision, config: s.config(), pause: Pause(s.Paused),
-		createdAt: s.CreatedAt, changedAt: s.ChangedAt,
+		createdAt: s.CreatedAt, changedAt: s.ChangedAt, created: s.Created, changed: s.Changed,
 	}, nil
 }
 

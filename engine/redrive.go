@@ -199,11 +199,11 @@ func (e *Engine) mayRedriveTo(ctx context.Context, tenant string, req *RedriveRe
 
 // startRedrive writes the task's record, in the place of that with the revision, and lets it run.
 func (e *Engine) startRedrive(ctx context.Context, q *queue, req *RedriveRequest, s sieve, p redrivePlan, prev store.Revision) (Task, error) {
-	now := e.clock.now().UTC()
+	now := e.store.Clock()
 	record := taskRecord{
 		Queue: q.ref.Name, Generation: q.id, To: req.To, Targets: p.targets, Choice: choiceOf(s), RateLimit: req.Rate,
-		Renew: req.Renew, Edits: req.Edit != nil, State: TaskRunning, Total: p.total, Matched: p.total + p.skipped, Owner: e.node, Until: now.Add(taskLease),
-		Principal: req.Principal, CreatedAt: now,
+		Renew: req.Renew, Edits: req.Edit != nil, State: TaskRunning, Total: p.total, Matched: p.total + p.skipped, Owner: e.node, Until: now.Wall.Add(taskLease),
+		Principal: req.Principal, CreatedAt: now.Wall, Created: now.Now, LeasedUntil: now.Now + instants(taskLease),
 	}
 	if req.Edit != nil {
 		return e.redriveEdited(ctx, q, req, record, prev)
@@ -219,7 +219,7 @@ func (e *Engine) startRedrive(ctx context.Context, q *queue, req *RedriveRequest
 	if err != nil {
 		return Task{}, err
 	}
-	t := record.shown(q.ref.Tenant, id)
+	t := record.shown(e.store.Clock(), q.ref.Tenant, id)
 	if e.events.TaskStarted != nil {
 		e.events.TaskStarted(t)
 	}
@@ -253,11 +253,14 @@ func (e *Engine) newTask(ctx context.Context, tenant string, req *RedriveRequest
 
 // forgetTasks removes the tenant's tasks that ended long ago. One that cannot be read stays.
 func (e *Engine) forgetTasks(ctx context.Context, tenant string) error {
-	before := e.clock.now().Add(-taskKept)
+	now := e.store.Clock()
+	if now.Protected > 0 {
+		return nil // it may seem long ago only
+	}
 	var old []store.Pair
 	err := e.eachPair(ctx, taskTenantPrefix(tenant), pageSize, func(p store.Pair) error {
 		r, err := decodeTask(p)
-		if err == nil && r.State != TaskRunning && r.FinishedAt.Before(before) {
+		if err == nil && r.State != TaskRunning && now.Now-r.finished(now) > instants(taskKept) {
 			old = append(old, store.Pair{Key: p.Key, Revision: p.Revision})
 		}
 		return nil
@@ -284,13 +287,13 @@ func (e *Engine) earlier(ctx context.Context, ref Ref, req *RedriveRequest) (t *
 		}
 		return nil, 0, err
 	}
-	if r.State != TaskRunning && e.clock.now().Sub(r.CreatedAt) >= IdempotencyWindow {
+	if now := e.store.Clock(); r.State != TaskRunning && now.Now-r.created(now) >= instants(IdempotencyWindow) {
 		return nil, prev, nil
 	}
 	if !slices.Equal(r.Fingerprint, req.fingerprint()) {
 		return nil, 0, fromStore(fmt.Errorf("redrive %s: %w", ref, store.ErrKeyReused))
 	}
-	shown := r.shown(ref.Tenant, id)
+	shown := r.shown(e.store.Clock(), ref.Tenant, id)
 	shown.Duplicate = true
 	return &shown, 0, nil
 }

@@ -38,7 +38,7 @@ func (e *Engine) redriveEdited(ctx context.Context, q *queue, req *RedriveReques
 	}
 	r := e.newRun(q.ref.Tenant, id, record, rev)
 	if e.events.TaskStarted != nil {
-		e.events.TaskStarted(record.shown(q.ref.Tenant, id))
+		e.events.TaskStarted(record.shown(e.store.Clock(), q.ref.Tenant, id))
 	}
 	_, err = e.redriveMove(ctx, q, to, r, store.MoveParams{
 		Select:  store.Selection{States: r.sieve.selection.States, Seqs: []store.Seq{v.Seq}},
@@ -52,7 +52,7 @@ func (e *Engine) redriveEdited(ctx context.Context, q *queue, req *RedriveReques
 	if refused != nil {
 		return Task{}, refused
 	}
-	return r.record.shown(q.ref.Tenant, id), nil
+	return r.record.shown(e.store.Clock(), q.ref.Tenant, id), nil
 }
 
 // editable finds the message.
@@ -98,7 +98,7 @@ func edited(v *store.View, body []byte, most int64) (store.Entry, error) {
 
 // endEdit finishes the record by what became of the move, and says why nothing was moved.
 func (r *run) endEdit(e *Engine, err error) *Error {
-	now := e.clock.now().UTC()
+	now := e.store.Clock()
 	if err == nil && r.record.Moved == 1 {
 		r.record.finish(TaskDone, now)
 		return nil
@@ -121,11 +121,11 @@ func (e *Engine) settleEdit(ctx context.Context, r *run) error {
 	case err != nil && !isFinal(err):
 		return err
 	case err == nil && r.record.Moved > 0:
-		r.record.finish(TaskDone, e.clock.now().UTC())
+		r.record.finish(TaskDone, e.store.Clock())
 	default:
 		r.record.fail(&Error{
 			Code: CodeUnavailable, Detail: "The server was stopped before the message was moved; repeat the request.",
-		}, e.clock.now().UTC())
+		}, e.store.Clock())
 	}
 	_, err = e.note(ctx, r)
 	return err

@@ -47,7 +47,7 @@ func (e *Engine) unlessAllMoved(ctx context.Context, q *queue, r *run, err error
 	if looked != nil || left.total+left.skipped > 0 {
 		return err
 	}
-	r.record.finish(TaskDone, e.clock.now().UTC())
+	r.record.finish(TaskDone, e.store.Clock())
 	return nil
 }
 
@@ -58,7 +58,7 @@ func (e *Engine) endPass(ctx context.Context, q *queue, r *run) error {
 			r.recount = true
 			return err
 		}
-		r.record.finish(TaskDone, e.clock.now().UTC())
+		r.record.finish(TaskDone, e.store.Clock())
 	}
 	r.record.Skipped = r.record.PassSkipped
 	r.record.PassMoved, r.record.PassSkipped = 0, 0

@@ -27,16 +27,16 @@ func (r *RescheduleRequest) validate() *Error {
 	return nil
 }
 
-// after is how long that is from now.
-func (r *RescheduleRequest) after(now time.Time) time.Duration {
-	after := time.Duration(0)
+// item is what makes a message ready then.
+func (r *RescheduleRequest) item(seq store.Seq) store.SettleItem {
+	i := store.SettleItem{Seq: seq, Token: store.AnyToken, Target: store.Ready}
 	if r.Delay != nil {
-		after = *r.Delay
+		i.After = *r.Delay
 	}
 	if r.DeliverAt != nil {
-		after = max(after, r.DeliverAt.Sub(now))
+		i.NotBefore = *r.DeliverAt
 	}
-	return after
+	return i
 }
 
 // Reschedule makes a ready or delayed message ready at another time, and shows it. A message that is leased or dead is a
@@ -55,9 +55,7 @@ func (e *Engine) Reschedule(ctx context.Context, ref Ref, id MessageID, to Resch
 		}
 		var err error
 		q, was = at, *v
-		outcome, err = e.settleOne(ctx, q, s, store.SettleItem{
-			Seq: v.Seq, Token: store.AnyToken, Target: store.Ready, After: to.after(e.clock.now()),
-		})
+		outcome, err = e.settleOne(ctx, q, s, to.item(v.Seq))
 		return outcome, err
 	})
 	if err != nil {

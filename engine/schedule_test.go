@@ -91,7 +91,11 @@ func inBubble(t *testing.T, test func(*timed)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := &timed{T: t, store: &flaky{Store: memory.New(memory.Options{Now: time.Now})}}
+		b := &timed{T: t}
+		b.store = &flaky{Store: memory.New(memory.Options{
+			Now:  time.Now,
+			Wall: func() time.Time { return time.Now().Add(time.Duration(b.shift.Load())) },
+		})}
 		b.engine = b.open()
 		b.queue(scheduled)
 		test(b)
@@ -102,7 +106,6 @@ func (b *timed) open() *engine.Engine {
 	b.Helper()
 	e, err := engine.Open(b.Context(), b.store, engine.Options{
 		Now:  time.Now,
-		Wall: func() time.Time { return time.Now().Add(time.Duration(b.shift.Load())) },
 		Rand: rand.Reader,
 		Events: engine.Events{ScheduleFailed: func(q engine.Ref, name string, err error) {
 			b.mu.Lock()
@@ -544,15 +547,81 @@ func TestWallClockIsPutForwardAndTold(t *testing.T) {
 func TestWallClockIsPutBack(t *testing.T) {
 	inBubble(t, func(b *timed) {
 		b.schedule(scheduled, "s", engine.ScheduleSpec{Cron: "@hourly"})
+		b.schedule(scheduled, "daily", engine.ScheduleSpec{Cron: "0 2 * * *", Message: engine.Message{Body: []byte("daily")}})
+		b.schedule(scheduled, "often", engine.ScheduleSpec{Cron: "@every 50m", Message: engine.Message{Body: []byte("often")}})
 		b.pass(3*time.Hour + time.Minute)
-		b.wantTaken(scheduled, "s 01:00:00", "s 02:00:00", "s 03:00:00")
-		b.shift.Store(int64(-2 * time.Hour))
-		b.pass(2*time.Hour + 50*time.Minute)
-		b.wantTaken(scheduled)
-		b.pass(10 * time.Minute)
-		b.wantTaken(scheduled, "s 04:00:00")
+		if got := b.take(scheduled); len(got) != 3+1+3 {
+			b.Errorf("in three hours: got %q", got)
+		}
+		b.shift.Store(int64(-2 * time.Hour)) // it is 01:01 again; the interval has 19 minutes to go
+		b.pass(19*time.Minute + time.Second)
+		b.wantTaken(scheduled, "often 01:20:00")
+		b.pass(40 * time.Minute)
+		b.wantTaken(scheduled, "s 02:00:00") // not daily, which was there today
 		b.wantFailures()
 	})
+}
+
+// TestWallClockWasAhead has the wall clock wrong for a moment, and then right, with a restart or without.
+func TestWallClockWasAhead(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		for _, ahead := range []time.Duration{time.Hour, 24 * time.Hour, 365 * 24 * time.Hour} {
+			t.Run(fmt.Sprintf("by %v, restart %v", ahead, restart), func(t *testing.T) {
+				inBubble(t, func(b *timed) {
+					b.schedule(scheduled, "every", engine.ScheduleSpec{Cron: "@every 2s"})
+					b.schedule(scheduled, "cron", engine.ScheduleSpec{Cron: "*/2 * * * * *", Message: engine.Message{Body: []byte("cron")}})
+					b.pass(3 * time.Second)
+					b.shift.Store(int64(ahead))
+					b.pass(4 * time.Second)
+					if got := b.take(scheduled); len(got) < 5 {
+						b.Errorf("while the clock was ahead: got %q", got)
+					}
+					b.shift.Store(0)
+					if restart {
+						b.restart(0)
+					}
+					b.pass(3100 * time.Millisecond)
+					if got := b.take(scheduled); len(got) < 2 {
+						b.Errorf("three seconds after the clock was right again: got %q", got)
+					}
+					for _, name := range []string{"every", "cron"} {
+						s, err := b.engine.Schedule(b.Context(), scheduled, name)
+						if err != nil || time.Until(s.Upcoming[0]) > 2*time.Second {
+							b.Errorf("next fire time of %s: %v in %v, %v", name, s.Upcoming, time.Until(s.Upcoming[0]), err)
+						}
+					}
+					b.pass(20 * time.Second)
+					if got := b.take(scheduled); len(got) != 20 {
+						b.Errorf("in twenty seconds: got %d: %q", len(got), got)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestWallClockIsSetALittle wants no fire time twice when the clock is corrected by a second.
+func TestWallClockIsSetALittle(t *testing.T) {
+	for _, by := range []time.Duration{-time.Second, time.Second, -3 * time.Second} {
+		t.Run(by.String(), func(t *testing.T) {
+			inBubble(t, func(b *timed) {
+				b.schedule(scheduled, "every", engine.ScheduleSpec{Cron: "@every 1s"})
+				b.schedule(scheduled, "cron", engine.ScheduleSpec{Cron: "* * * * * *", Message: engine.Message{Body: []byte("cron")}})
+				b.pass(5500 * time.Millisecond)
+				b.shift.Store(int64(by))
+				b.pass(10 * time.Second)
+				seen := make(map[string]int)
+				for _, m := range b.take(scheduled) {
+					if seen[m]++; seen[m] > 1 {
+						b.Errorf("by %v: %s was sent %d times", by, m, seen[m])
+					}
+				}
+				if n := 2 * (15 + int(by.Seconds())); len(seen) < n-2 || len(seen) > n+2 {
+					b.Errorf("by %v: got %d messages, want about %d", by, len(seen), n)
+				}
+			})
+		})
+	}
 }
 
 func TestDeletedScheduleIsSilent(t *testing.T) {

@@ -48,7 +48,7 @@ func (e *Engine) fire(ctx context.Context, a *appointment, r *scheduleRecord, q 
 		}
 		r.last = due
 	}
-	r.next = following
+	r.expects(e.store.Clock(), rule, following)
 	err := e.putSchedule(ctx, r)
 	if errors.Is(err, store.ErrConflict) {
 		e.expect(a, now) // another node was faster, or it was changed
@@ -95,6 +95,9 @@ func (e *Engine) tryFire(ctx context.Context, a *appointment, r *scheduleRecord,
 func (e *Engine) sendScheduled(ctx context.Context, r *scheduleRecord, q *record, fire, following time.Time) error {
 	m := r.spec.Message.stamped(r.name, fire)
 	key := r.id + "@" + strconv.FormatInt(fire.Unix(), 10)
+	if r.turn > 0 {
+		key += "@" + strconv.FormatUint(r.turn, 10)
+	}
 	if m.DedupID == "" && q.config.Dedup.ContentBased {
 		m.DedupID = key // the same content is meant to be sent again
 	}

@@ -73,12 +73,12 @@ func (e *Engine) tryPutSchedule(ctx context.Context, ref Ref, name string, gener
 			return nil, false, fmt.Errorf("choose an id for schedule %s of %s: %w", name, ref, err)
 		}
 		r.id = hex.EncodeToString(id)
-		r.next = rule.after(now)
+		r.expects(e.store.Clock(), rule, rule.after(now))
 	case was.spec.Cron == spec.Cron && was.spec.Zone == spec.Zone:
-		r.id, r.next, r.last = was.id, was.next, was.last
+		r.id, r.next, r.last, r.turn, r.due = was.id, was.next, was.last, was.turn, was.due
 	default:
-		r.id, r.last = was.id, was.last
-		r.next = rule.after(later(now, was.last))
+		r.id, r.last, r.turn = was.id, was.last, was.turn
+		r.expects(e.store.Clock(), rule, rule.after(later(now, was.last)))
 	}
 	if r.next.IsZero() {
 		return nil, false, invalidCron("It would never fire: no day is like that.")

@@ -29,9 +29,13 @@ type scheduleRecord struct {
 	// id is random and stays the same as long as the schedule exists. With a fire time it names one send.
 	id   string
 	spec ScheduleSpec
-	// next is the first fire time that is not dealt with, and never goes back; last that of the last message sent.
+	// next is the first fire time that is not dealt with; last that of the last message sent. next goes back only with the wall
+	// clock, and then turn rises: a fire time that comes again after that is another one.
 	next, last time.Time
-	revision   store.Revision
+	turn       uint64
+	// due is next in queue time, for a schedule that fires in intervals; 0 in records of earlier versions.
+	due      store.Instant
+	revision store.Revision
 }
 
 func schedulesOf(ref Ref) string {
@@ -60,6 +64,8 @@ type storedSchedule struct {
 	Missed     MissedPolicy  `json:"missed"`
 	Next       int64         `json:"next"`
 	Last       *int64        `json:"last,omitempty"`
+	Turn       uint64        `json:"turn,omitempty"`
+	Due        store.Instant `json:"due,omitempty"`
 	Message    storedMessage `json:"message"`
 }
 
@@ -85,7 +91,7 @@ func encodeSchedule(r *scheduleRecord) ([]byte, error) {
 	m := &r.spec.Message
 	s := storedSchedule{
 		Version: scheduleRecordVersion, ID: r.id, Generation: uint64(r.generation),
-		Cron: r.spec.Cron, Zone: r.spec.Zone, Missed: r.spec.Missed, Next: r.next.Unix(),
+		Cron: r.spec.Cron, Zone: r.spec.Zone, Missed: r.spec.Missed, Next: r.next.Unix(), Turn: r.turn, Due: r.due,
 		Message: storedMessage{
 			Body: m.Body, ContentType: m.ContentType, TraceParent: m.TraceParent,
 			Delay: m.Delay, Group: m.Group, DedupID: m.DedupID, Priority: m.Priority, TTL: m.TTL,
@@ -122,7 +128,7 @@ func decodeSchedule(p store.Pair) (*scheduleRecord, error) {
 				Delay: m.Delay, Group: m.Group, DedupID: m.DedupID, Priority: m.Priority, TTL: m.TTL,
 			},
 		},
-		next: time.Unix(s.Next, 0).UTC(), revision: p.Revision,
+		next: time.Unix(s.Next, 0).UTC(), turn: s.Turn, due: s.Due, revision: p.Revision,
 	}
 	if s.Last != nil {
 		r.last = time.Unix(*s.Last, 0).UTC()
@@ -164,4 +170,45 @@ func (r *scheduleRecord) rule() (rule, *Error) {
 	rule, err := parseRule(r.spec.Cron, r.spec.Zone)
 	rule.anchor = r.next
 	return rule, err
+}
+
+// With the wall clock set by no more than this the next fire time stays as it is, so that none comes twice: the schedule is
+// silent for as long if it was put back. One for fixed hours is patient for longer, as cron is, and as it is when the clocks of a
+// time zone are put back.
+const (
+	silentWithin      = 10 * time.Second
+	silentWithinFixed = 3 * time.Hour
+)
+
+// moved gives the fire time that is next because the wall clock was set since the record was written. An interval counts
+// elapsed time, so its next fire time moves with the clock. Others have been left behind by a clock that was put back: then the
+// record's is further away than any can be.
+func (r *scheduleRecord) moved(now store.Clock) (next time.Time, ok bool) {
+	rule, err := r.rule()
+	if err != nil {
+		return time.Time{}, false
+	}
+	if rule.dial == nil && r.due != 0 {
+		next = now.Show(r.due).UTC().Round(time.Second)
+		return next, next.Sub(r.next).Abs() > silentWithin
+	}
+	next = rule.following(now.Wall)
+	if next.IsZero() || !r.next.After(next) {
+		return time.Time{}, false
+	}
+	within := silentWithin
+	if rule.fixed {
+		within = silentWithinFixed
+	}
+	if r.last.After(now.Wall) && r.last.Sub(now.Wall) <= within {
+		return time.Time{}, false
+	}
+	return next, true
+}
+
+// expects makes a fire time the next one.
+func (r *scheduleRecord) expects(now store.Clock, rule rule, next time.Time) {
+	if r.next = next; rule.dial == nil {
+		r.due = now.Instant(next)
+	}
 }

@@ -83,6 +83,9 @@ func (e *Engine) expectRecord(p store.Pair, start time.Time) error {
 		a.before = start.Add(-missedAfter)
 	}
 	at := r.next
+	if _, moved := r.moved(e.store.Clock()); moved {
+		at = e.wall() // to be written
+	}
 	if q, ok := e.catalog.byName(r.queue); !ok || q.id != r.generation {
 		at = start // its queue is gone, or another node has made it
 	}
@@ -112,12 +115,36 @@ func (e *Engine) visitSchedule(ctx context.Context, a *appointment, noticed time
 		}
 		return err
 	}
-	if r.next.After(e.wall()) {
+	now := e.store.Clock()
+	if next, moved := r.moved(now); moved {
+		return e.moveSchedule(ctx, a, r, now, next)
+	}
+	if r.next.After(now.Wall) {
 		a.settle()
 		e.expect(a, r.next)
 		return nil
 	}
 	return e.fire(ctx, a, r, q, noticed)
+}
+
+// moveSchedule writes that another fire time is next, since the wall clock was set.
+func (e *Engine) moveSchedule(ctx context.Context, a *appointment, r *scheduleRecord, now store.Clock, next time.Time) error {
+	r.next = next
+	if rule, err := r.rule(); err == nil && r.due == 0 {
+		r.expects(now, rule, next)
+	}
+	r.turn++
+	a.settle()
+	a.before = time.Time{}
+	err := e.putSchedule(ctx, r)
+	if errors.Is(err, store.ErrConflict) {
+		e.expect(a, now.Wall) // another node was faster, or it was changed
+		return nil
+	}
+	if err == nil {
+		e.expect(a, r.next)
+	}
+	return err
 }
 
 // scheduleFailed tells of what will be tried again.

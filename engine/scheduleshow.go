@@ -78,8 +78,10 @@ func (e *Engine) shownSchedule(r *scheduleRecord) Schedule {
 	if err != nil {
 		return s // the zones of this machine have changed; it is told where it fails to fire
 	}
-	next := r.next
-	if now := e.wall(); !next.After(now) {
+	next, now := r.next, e.wall()
+	if other, moved := r.moved(e.store.Clock()); moved {
+		next, rule.anchor = other, other
+	} else if !next.After(now) {
 		next = rule.after(now)
 	}
 	for ; len(s.Upcoming) < upcoming && !next.IsZero(); next = rule.after(next) {

@@ -115,9 +115,6 @@ func (t *timetable) appointment(key string) (a *appointment, fresh bool) {
 	return a, !ok
 }
 
-// wall is what the wall clock shows, without a monotonic part.
-func (e *Engine) wall() time.Time { return e.timetable.wall().Round(0).UTC() }
-
 // expect has a schedule looked at when the wall clock shows the time, or sooner.
 func (e *Engine) expect(a *appointment, at time.Time) {
 	e.clock.soonest(a.due, e.clock.in(at.Sub(e.wall())))

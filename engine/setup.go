@@ -12,12 +12,13 @@ type setup struct {
 	config               QueueConfig
 	pause                Pause
 	createdAt, changedAt time.Time
+	created, changed     store.Instant
 	revision             store.Revision
 }
 
 // setup of what the record says.
 func (r *record) setup() *setup {
-	return &setup{config: r.config, pause: r.pause, createdAt: r.createdAt, changedAt: r.changedAt, revision: r.revision}
+	return &setup{config: r.config, pause: r.pause, createdAt: r.createdAt, changedAt: r.changedAt, created: r.created, changed: r.changed, revision: r.revision}
 }
 
 // settings are the resolved numbers that the store needs of it.

@@ -35,15 +35,15 @@ func (e *Engine) show(ctx context.Context, ref Ref) (Queue, error) {
 			return fmt.Errorf("count %s: %w", ref, err)
 		}
 		e.dueIn(q, stats.NextDue)
-		found = shown(ref, s, stats)
-		found.Paused = s.pause.at(e.clock.now())
+		found = shown(e.store.Clock(), ref, s, stats)
+		found.Paused = s.pause.at(e.wall())
 		found.Numbers = q.numbers.Load().read(e.clock.moment(), found.Counts)
 		return nil
 	})
 	return found, err
 }
 
-func shown(ref Ref, s *setup, stats store.Stats) Queue {
+func shown(now store.Clock, ref Ref, s *setup, stats store.Stats) Queue {
 	return Queue{
 		Ref:    ref,
 		Config: s.config.clone(),
@@ -53,7 +53,7 @@ func shown(ref Ref, s *setup, stats store.Stats) Queue {
 			Bytes: stats.Bytes, Approximate: stats.Approximate,
 		},
 		OldestAge: stats.OldestAge,
-		CreatedAt: s.createdAt, ChangedAt: s.changedAt,
+		CreatedAt: showStamp(now, s.created, s.createdAt), ChangedAt: showStamp(now, s.changed, s.changedAt),
 	}
 }
 

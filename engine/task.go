@@ -67,7 +67,7 @@ func (e *Engine) Task(ctx context.Context, tenant, id string) (Task, error) {
 	if err != nil {
 		return Task{}, err
 	}
-	return r.shown(tenant, id), nil
+	return r.shown(e.store.Clock(), tenant, id), nil
 }
 
 // Tasks lists the tenant's tasks, the newest first, after the given one (all if empty; one that is unknown by now gives
@@ -113,7 +113,7 @@ func (e *Engine) findTasks(ctx context.Context, tenant string, wanted func(*task
 			return err
 		}
 		if r, err := decodeTask(p); err == nil && wanted(&r) {
-			all = append(all, r.shown(tenant, id))
+			all = append(all, r.shown(e.store.Clock(), tenant, id))
 		}
 		return nil
 	})
@@ -135,9 +135,9 @@ func (e *Engine) CancelTask(ctx context.Context, tenant, id, principal string) (
 			return Task{}, err
 		}
 		if r.State != TaskRunning {
-			return r.shown(tenant, id), nil
+			return r.shown(e.store.Clock(), tenant, id), nil
 		}
-		r.finish(TaskCancelled, e.clock.now().UTC())
+		r.finish(TaskCancelled, e.store.Clock())
 		r.CancelledBy = principal
 		// From here on the client's hanging up does not stop it half-way.
 		if _, err = e.putTask(context.WithoutCancel(ctx), taskKey(tenant, id), r, rev); err == nil {

@@ -66,6 +66,11 @@ type taskRecord struct {
 	// revision that it has read, so that only one does, and that the one before finds out.
 	Owner string    `json:"owner,omitempty"`
 	Until time.Time `json:"until"`
+	// LeasedUntil, Created and Finished are in queue time what the three times have by the wall clock, as that was set then.
+	// Records of earlier versions do not have them, and earlier versions go by the times.
+	LeasedUntil store.Instant `json:"leased_until,omitempty"`
+	Created     store.Instant `json:"created,omitempty"`
+	Finished    store.Instant `json:"finished,omitempty"`
 
 	Principal   string    `json:"principal"`
 	CancelledBy string    `json:"cancelled_by,omitempty"`
@@ -129,23 +134,34 @@ func (e *Engine) putTask(ctx context.Context, key string, r taskRecord, rev stor
 }
 
 // fail makes the state final by an error.
-func (r *taskRecord) fail(err *Error, now time.Time) {
+func (r *taskRecord) fail(err *Error, now store.Clock) {
 	r.Error, r.ErrorCode = err.Detail, err.Code
 	r.finish(TaskFailed, now)
 }
 
 // finish makes the state final.
-func (r *taskRecord) finish(s TaskState, now time.Time) {
-	r.State, r.FinishedAt = s, now
+func (r *taskRecord) finish(s TaskState, now store.Clock) {
+	r.State, r.FinishedAt, r.Finished = s, now.Wall, now.Now
 }
 
-func (r *taskRecord) shown(tenant, id string) Task {
+// created is when it was asked for, in queue time, finished when it ended and leasedUntil until when it is its owner's.
+func (r *taskRecord) created(now store.Clock) store.Instant {
+	return instantOf(now, r.Created, r.CreatedAt)
+}
+func (r *taskRecord) finished(now store.Clock) store.Instant {
+	return instantOf(now, r.Finished, r.FinishedAt)
+}
+func (r *taskRecord) leasedUntil(now store.Clock) store.Instant {
+	return instantOf(now, r.LeasedUntil, r.Until)
+}
+
+func (r *taskRecord) shown(now store.Clock, tenant, id string) Task {
 	return Task{
 		ID: id, Queue: Ref{tenant, r.Queue}, To: r.To, State: r.State, Error: r.Error, ErrorCode: r.ErrorCode,
 		Moved: r.Moved, Total: max(r.Total, r.Moved), Skipped: max(r.Skipped, r.PassSkipped),
 		Rate: r.Rate, RateLimit: r.RateLimit, ETA: r.eta(),
 		Principal: r.Principal, CancelledBy: r.CancelledBy,
-		CreatedAt: r.CreatedAt, FinishedAt: r.FinishedAt,
+		CreatedAt: showStamp(now, r.Created, r.CreatedAt), FinishedAt: showStamp(now, r.Finished, r.FinishedAt),
 	}
 }
 

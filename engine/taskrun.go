@@ -33,7 +33,7 @@ func (e *Engine) work(ctx context.Context, r *run, halted bool) {
 		return
 	}
 	if err != nil && isFinal(err) {
-		r.record.fail(fromStore(err), e.clock.now().UTC())
+		r.record.fail(fromStore(err), e.store.Clock())
 		err = nil
 	}
 	r.measure(e.clock.moment())
@@ -71,9 +71,10 @@ func (e *Engine) mustNote(r *run) bool {
 // note writes the record. over says that this node is done with the task: it is finished, or was cancelled, or someone
 // else has taken it.
 func (e *Engine) note(ctx context.Context, r *run) (over bool, err error) {
-	r.record.Owner, r.record.Until = e.node, e.clock.now().Add(taskLease).UTC()
+	now := e.store.Clock()
+	r.record.Owner, r.record.Until, r.record.LeasedUntil = e.node, now.Wall.Add(taskLease), now.Now+instants(taskLease)
 	if r.released {
-		r.record.Until = time.Time{}
+		r.record.Until, r.record.LeasedUntil = time.Time{}, 0
 	}
 	for {
 		rev, err := e.putTask(ctx, r.key, r.record, r.rev)
@@ -83,7 +84,7 @@ func (e *Engine) note(ctx context.Context, r *run) (over bool, err error) {
 				return false, nil
 			}
 			if r.record.CancelledBy == "" { // of a cancelled one whoever cancelled it tells
-				e.tellTaskEnded(r.record.shown(r.queue.Tenant, r.id))
+				e.tellTaskEnded(r.record.shown(e.store.Clock(), r.queue.Tenant, r.id))
 			}
 			return true, nil
 		}

@@ -247,8 +247,9 @@ func (e *Engine) adopt(ctx context.Context, p store.Pair) (later bool, err error
 	if record.State != TaskRunning || e.tasks.has(p.Key) {
 		return false, nil
 	}
-	before := record.Owner == e.node && !record.CreatedAt.After(e.clock.start)
-	if !before && !e.nodes.isGone(record.Owner) && e.clock.now().Before(record.Until) {
+	now := e.store.Clock()
+	before := record.Owner == e.node && record.created(now) <= e.started
+	if !before && !e.nodes.isGone(record.Owner) && now.Now < record.leasedUntil(now) {
 		return true, nil
 	}
 	r := e.newRun(tenant, id, record, p.Revision)

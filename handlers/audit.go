@@ -9,7 +9,8 @@ import (
 
 // Audit gives the events with those set that are for the log, a structured line each. Of redrives: who asked for one, each
 // batch it moved, how it ended and who ended it; nothing else may be set for these. Of schedules: which fire times were
-// missed, and why. Of work in the background: what failed. What is set for these two is called, too.
+// missed, and why. Of work in the background: what failed. Of the wall clock: that it was set. What is set for these three is called,
+// too.
 func Audit(log *slog.Logger, events engine.Events) engine.Events {
 	ctx := context.Background() //nolint:forbidigo // the lines are no request's: what they tell of outlives it
 	events.TaskStarted = func(t engine.Task) {
@@ -68,6 +69,16 @@ func Audit(log *slog.Logger, events engine.Events) engine.Events {
 			slog.Any("error", err))
 		if counted != nil {
 			counted(q, err)
+		}
+	}
+	stepped := events.ClockStepped
+	events.ClockStepped = func(s engine.ClockStep) {
+		log.LogAttrs(ctx, slog.LevelWarn, "the wall clock was set: schedules, deliver_at, timed pauses and times shown follow it; "+
+			"delays, leases and retention do not notice", //nolint:sloglint // a sentence for people
+			slog.Duration("by", s.By),
+			slog.Time("now", s.At))
+		if stepped != nil {
+			stepped(s)
 		}
 	}
 	return events

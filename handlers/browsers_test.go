@@ -42,6 +42,10 @@ func stock(t *testing.T, changes ...func(*handlers.Config)) *stocked {
 	t.Helper()
 	s := &stocked{t: t}
 	changes = append(changes, func(c *handlers.Config) {
+		c.Step = func(time.Duration) time.Time {
+			s.moved.Add(1)
+			return time.Now()
+		}
 		c.Advance = func(time.Duration) time.Time {
 			s.moved.Add(1)
 			return time.Now()
@@ -75,6 +79,7 @@ func stock(t *testing.T, changes ...func(*handlers.Config)) *stocked {
 	const service, queueURL = " /", " /{account:[0-9]+}/{queue}"
 	s.acts = []act{
 		{"POST /v1/dev/clock/advance", "/v1/dev/clock/advance", `{"by":"1h"}`},
+		{"POST /v1/dev/clock/step", "/v1/dev/clock/step", `{"by":"-1h"}`},
 		{"PUT /v1/queues/{q}", "/v1/queues/new", ""},
 		{"PUT /v1/queues/{q}", "/v1/queues/q", `{"visibility":"7s"}`},
 		{"PATCH /v1/queues/{q}", "/v1/queues/q", `{"delay":"7s"}`},

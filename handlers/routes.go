@@ -29,6 +29,7 @@ func routes(c Config) *surface {
 	s.call(http.MethodGet, "/v1/info", s.api.Info)
 	s.call(http.MethodGet, "/v1/whoami", s.api.WhoAmI)
 	s.call(http.MethodPost, "/v1/dev/clock/advance", s.api.AdvanceClock)
+	s.call(http.MethodPost, "/v1/dev/clock/step", s.api.StepClock)
 
 	s.call(http.MethodGet, "/v1/queues", s.api.List)
 	s.call(http.MethodPut, "/v1/queues/{q}", s.api.Create)

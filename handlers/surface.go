@@ -46,6 +46,10 @@ type Config struct {
 	Version string
 	// Advance moves the clock of a development server and says what it shows then; nil on all others.
 	Advance func(time.Duration) time.Time
+	// Step sets the wall clock of a development server and says what it shows then; nil on all others.
+	Step func(time.Duration) time.Time
+	// Now is the clock that signatures are checked by; nil means the machine's.
+	Now func() time.Time
 	// SeparateAdmin says that [NewAdmin] is served elsewhere, so that the public address has no /metrics.
 	SeparateAdmin bool
 }
@@ -91,6 +95,8 @@ func newSurface(c Config, at address) *surface {
 		Failovers: failoversOf(c.Metrics),
 		Now:       time.Now,
 		Advance:   c.Advance,
+		Step:      c.Step,
+		Clock:     clockOf(c.Metrics, c.Engine),
 	}
 	if c.Verifier != nil {
 		api.Principal = func(r *http.Request) auth.Principal { return auth.From(r.Context()) }
@@ -114,7 +120,7 @@ func newSurface(c Config, at address) *surface {
 		Engine:     c.Engine,
 		Log:        c.Log,
 		Exchange:   x,
-		Now:        time.Now,
+		Now:        c.now(),
 		Verifier:   c.Verifier,
 		AccessKeys: c.AccessKeys,
 		Hidden:     guard.Hidden,
@@ -205,6 +211,32 @@ func isPage(r *http.Request) bool {
 		}
 	}
 	return !sqs.Speaks(r)
+}
+
+// clockOf shows what was noticed of the wall clock.
+func clockOf(m *metrics.Metrics, e *engine.Engine) func() *rest.ClockInfo {
+	return func() *rest.ClockInfo {
+		now, seen := e.Clock(), m.Clock()
+		shown := rest.ClockInfo{Now: rest.Time(now.Wall), Steps: seen.Steps}
+		if seen.Steps > 0 {
+			shown.LastStep = &rest.ClockStep{At: rest.Time(seen.LastAt), By: rest.Duration(seen.LastBy)}
+		}
+		if g := seen.Gap; g != nil {
+			shown.Gap = &rest.ClockGap{Counted: rest.Duration(g.Counted), Wall: rest.Duration(g.Wall), Measured: g.Measured}
+		}
+		if now.Protected > 0 {
+			shown.ProtectedUntil = rest.Time(now.Wall.Add(now.Protected))
+		}
+		return &shown
+	}
+}
+
+// now is the clock that signatures are checked by.
+func (c *Config) now() func() time.Time {
+	if c.Now != nil {
+		return c.Now
+	}
+	return time.Now
 }
 
 // failoversOf shows what was counted of the store's failovers.

@@ -42,7 +42,7 @@ func openStore(ctx context.Context, o serveOptions, c *clock, log *slog.Logger, 
 			Damaged: func(err error) {
 				log.Error("a stored message is damaged and set aside as dead", slog.Any("error", err))
 			},
-			Gap:    func(g store.Gap) { logGap(log, g) },
+			Gap:    func(g store.Gap) { noteGap(log, m, c.wall(), g) },
 			Failed: failed,
 		},
 	})
@@ -55,8 +55,12 @@ func openStore(ctx context.Context, o serveOptions, c *clock, log *slog.Logger, 
 	return s, nil
 }
 
-// logGap warns of a wall clock that was set while the store was closed, and of a guess that may be wrong.
-func logGap(log *slog.Logger, g store.Gap) {
+// noteGap warns of a wall clock that was set while the store was closed, and of a guess that may be wrong, and counts both.
+func noteGap(log *slog.Logger, m *metrics.Metrics, now time.Time, g store.Gap) {
+	m.ClockGap(metrics.Gap{Counted: g.Counted, Wall: g.Wall, Measured: g.Measured})
+	if g.Stepped() {
+		m.ClockStepped(now.UTC(), g.Step())
+	}
 	figures := []any{
 		slog.Duration("counted", g.Counted), slog.Duration("by the wall clock", g.Wall), slog.Duration("protected for", g.Protected),
 	}

@@ -41,7 +41,8 @@ func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, ope
 		}
 	}
 
-	verifier, err := p.verifier(ctx, o, log)
+	clock := newClock(o.devWallOffset)
+	verifier, err := p.verifier(ctx, o, log, clock.credentials)
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,6 @@ func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, ope
 	}
 	defer public.Close()
 
-	clock := newClock(0)
 	count := metrics.New()
 	failed := make(chan error, 3) // the store and two listeners
 	s, err := open(ctx, o, clock, log, count, func(err error) { failed <- err })
@@ -71,7 +71,7 @@ func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, ope
 	}
 	defer func() { keep(s.Close()) }()
 	e, err := engine.Open(ctx, s, engine.Options{
-		Now: clock.now, Wall: clock.wall, Rand: rand.Reader, Events: handlers.Audit(log, count.Events()),
+		Now: clock.now, Rand: rand.Reader, Events: handlers.Audit(log, count.Events()),
 		Node: nodeName(o, func() string { return rand.Text()[:8] }),
 	})
 	if err != nil {
@@ -96,13 +96,18 @@ func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, ope
 		AllowOrigins:  o.allowOrigins,
 		AllowHosts:    append(namesOf(o.addr, o.adminAddr), o.allowHosts...),
 		SQS:           o.sqs.settings(o.publicURL),
+		Now:           clock.credentials,
 	}
 	if o.dev {
 		config.Advance = func(d time.Duration) time.Time {
 			defer e.ClockChanged()
 			return clock.advance(d)
 		}
-		log.Warn("development server: whoever may call POST /v1/dev/clock/advance moves its clock")
+		config.Step = func(d time.Duration) time.Time {
+			defer e.ClockChanged()
+			return clock.set(d)
+		}
+		log.Warn("development server: whoever may call POST /v1/dev/clock/advance or /v1/dev/clock/step moves its clocks")
 	}
 	servers := servers{failed: failed}
 	servers.serve(public, handlers.NewServer(handlers.New(config), log, memory))
@@ -148,7 +153,7 @@ func serve(ctx context.Context, p program, o serveOptions, log *slog.Logger, ope
 }
 
 // verifier is nil when no keys are configured.
-func (p program) verifier(ctx context.Context, o serveOptions, log *slog.Logger) (*auth.Verifier, error) {
+func (p program) verifier(ctx context.Context, o serveOptions, log *slog.Logger, now func() time.Time) (*auth.Verifier, error) {
 	keys, err := p.loadKeys(o.authKeys)
 	if err != nil {
 		return nil, err
@@ -161,7 +166,7 @@ func (p program) verifier(ctx context.Context, o serveOptions, log *slog.Logger)
 		JWKSURL:  o.jwksURL,
 		Issuer:   o.issuer,
 		Audience: o.audience,
-		Now:      time.Now,
+		Now:      now,
 		FetchFailed: func(err error) {
 			log.Warn("fetching --jwks-url failed: tokens with new keys are refused until it succeeds", slog.Any("error", err))
 		},

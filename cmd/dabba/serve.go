@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -31,6 +32,7 @@ type serveOptions struct {
 	accessKeys         string
 	issuer, audience   string
 	insecure, dev      bool
+	devWallOffset      time.Duration
 	publicURL          string
 	allowOrigins       []string
 	allowHosts         []string
@@ -98,7 +100,8 @@ func (o *serveOptions) register(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.allowOrigins, "allow-origin", nil, "`origin` of web pages that may call the server, like https://app.example; several with commas, or the flag again; * for all")
 	f.StringSliceVar(&o.allowHosts, "allow-host", nil, "`name` under which a server without keys is reached besides its address and --public-url; several with commas, or the flag again; * for all")
 	o.sqs.register(f)
-	f.BoolVar(&o.dev, "dev", false, "let POST /v1/dev/clock/advance move the clock, for test suites that would have to sleep")
+	f.BoolVar(&o.dev, "dev", false, "let POST /v1/dev/clock/advance and /v1/dev/clock/step move the clocks, for test suites that would have to sleep")
+	f.DurationVar(&o.devWallOffset, "dev-wall-offset", 0, "with --dev: `duration` by which the wall clock is set before the start, like -720h")
 	f.StringVar(&o.logLevel, "log-level", "info", "least `level` that is logged: debug, info, warn or error")
 	f.StringVar(&o.config, "config", "", "`file` with these settings, YAML or JSON")
 	f.BoolVar(&o.untilInputEnds, "until-input-ends", false, "stop when standard input ends")
@@ -130,6 +133,9 @@ func (o *serveOptions) check(inlineKeys bool) (slog.Level, error) {
 	}
 	if o.journalSize < minJournalSize || o.journalSize > maxJournalSize || o.journalSize%minJournalSize != 0 {
 		return level, usagef("--journal-size is a multiple of 64KiB up to 2GiB, not %s", &o.journalSize)
+	}
+	if o.devWallOffset != 0 && !o.dev {
+		return level, usagef("--dev-wall-offset (or %s) sets the clock of a server for tests: give --dev with it, or leave it out", envName("dev-wall-offset"))
 	}
 	if o.jwksURL != "" {
 		if u, err := url.Parse(o.jwksURL); err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {

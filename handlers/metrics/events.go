@@ -89,6 +89,7 @@ func (m *Metrics) Events() engine.Events {
 		Waiting:       func(delta int) { m.waiting.Add(int64(delta)) },
 		Deleted:       m.forget,
 		JanitorFailed: func(q engine.Ref, _ error) { m.of(q)[janitorFailures].Add(1) },
+		ClockStepped:  func(s engine.ClockStep) { m.ClockStepped(s.At, s.By) },
 		ScheduleFailed: func(q engine.Ref, _ string, _ error) {
 			if q != (engine.Ref{}) {
 				m.of(q)[scheduleFailures].Add(1)

@@ -24,6 +24,7 @@ type Metrics struct {
 	states    queueStates
 	topics    topicCounters
 	failovers failovers
+	clock     clock
 
 	mu     sync.RWMutex
 	queues map[engine.Ref]*counters
@@ -57,6 +58,7 @@ func New() *Metrics {
 		&m.states,
 		&m.topics,
 		&m.failovers,
+		&m.clock,
 	)
 	return m
 }

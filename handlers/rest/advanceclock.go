@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"time"
-
-	"github.com/dabba-mq/dabba/engine"
 )
 
 const (
@@ -30,7 +28,7 @@ type AdvanceClockAnswer struct {
 // AdvanceClock moves the clock of a development server forward.
 //
 // @Summary Move the development clock
-// @Description Only on a server that was started with --dev, for test suites that would have to sleep otherwise: delays, leases, retries, deduplication, time to live, retention and the waits of receives see the time pass at once. Schedules do, too, but a fire time that is passed by more than a minute was missed. It cannot be moved back. A restart begins with the system's clock again, but a queue that has seen a later time stays there until the clock has caught up: use a new folder, or --store memory. Tokens and signatures are checked against the system's clock. With keys configured it needs admin:*:* in the default tenant, since it is the clock of all.
+// @Description Only on a server that was started with --dev, for test suites that would have to sleep otherwise: delays, leases, retries, deduplication, time to live, retention and the waits of receives see the time pass at once. Schedules do, too, but a fire time that is passed by more than a minute was missed. It cannot be moved back. A restart begins with the system's wall clock again, and what had elapsed stays elapsed. Tokens and signatures are checked as if the time had not passed, since those who sign have the system's clock; POST /v1/dev/clock/step moves it for them, too. With keys configured it needs admin:*:* in the default tenant, since it is the clock of all.
 // @ID advanceClock
 // @Tags server
 // @Accept json
@@ -45,10 +43,7 @@ func (a *API) AdvanceClock(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if a.advance == nil {
-		return &engine.Error{
-			Code: engine.CodeNotFound, Outcome: engine.NotApplied,
-			Detail: "This server's clock is the system's; start a server for tests with --dev to move its clock.",
-		}
+		return errSystemClock
 	}
 	var req AdvanceClockRequest
 	if err := a.decode(w, r, &req); err != nil {

@@ -29,6 +29,10 @@ type Config struct {
 	Now func() time.Time
 	// Advance moves the clock of a development server and says what it shows then; nil on all others.
 	Advance func(time.Duration) time.Time
+	// Step sets the wall clock of a development server and says what it shows then; nil on all others.
+	Step func(time.Duration) time.Time
+	// Clock is what info shows of the machine's clock; nil shows nothing.
+	Clock func() *ClockInfo
 	// Principal says who a request comes from; nil means that no keys are configured and everyone may do everything.
 	Principal func(*http.Request) auth.Principal
 }
@@ -43,6 +47,8 @@ type API struct {
 	failovers func() *Failovers
 	now       func() time.Time
 	advance   func(time.Duration) time.Time
+	step      func(time.Duration) time.Time
+	clock     func() *ClockInfo
 	principal func(*http.Request) auth.Principal
 }
 
@@ -61,6 +67,8 @@ func New(c Config) *API {
 		failovers: c.Failovers,
 		now:       c.Now,
 		advance:   c.Advance,
+		step:      c.Step,
+		clock:     c.Clock,
 		principal: c.Principal,
 	}
 }

@@ -57,6 +57,33 @@ func (d *Duration) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return refused
 }
 
+// Shift is a length of time forward or, with a minus sign in front, back.
+type Shift time.Duration
+
+// UnmarshalJSONFrom reads what a [Duration] does, with or without a minus sign; null leaves s alone.
+func (s *Shift) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	token, err := dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	refused := &valueError{reason: "must be " + aDuration + `, with a minus sign to go back`}
+	switch token.Kind() {
+	case 'n':
+		return nil
+	case '"', '0':
+		forward, back := strings.CutPrefix(token.String(), "-")
+		if d, ok := parseDuration(forward); ok && d >= 0 {
+			if *s = Shift(d); back {
+				*s = -*s
+			}
+			return nil
+		}
+		refused.value = true
+	default:
+	}
+	return refused
+}
+
 // parseDuration reads what a client may write: a number of seconds, or numbers with units, days included.
 func parseDuration(s string) (time.Duration, bool) {
 	if strings.ContainsAny(s, "xX") { // ParseFloat takes hexadecimal numbers, which no client means

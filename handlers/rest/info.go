@@ -31,8 +31,13 @@ func (a *API) Info(w http.ResponseWriter, _ *http.Request) error {
 	if a.failovers != nil {
 		failovers = a.failovers()
 	}
+	var clock *ClockInfo
+	if a.clock != nil {
+		clock = a.clock()
+	}
 	return reply(w, http.StatusOK, Info{
 		Failovers: failovers,
+		Clock:     clock,
 		Version:   a.version,
 		Store:     s.Name,
 		Promise:   s.Promise,

@@ -245,6 +245,40 @@ type Info struct {
 	Limits   Limits   `json:"limits" validate:"required"`
 	// What this server has noticed of failovers of its store since it started; absent if the store cannot fail over.
 	Failovers *Failovers `json:"failovers,omitzero"`
+	// What this server has noticed of the machine's wall clock since it started.
+	Clock *ClockInfo `json:"clock,omitzero"`
+}
+
+// ClockInfo is what was noticed of the machine's wall clock.
+type ClockInfo struct {
+	// What it shows.
+	Now Time `json:"now" validate:"required" swaggertype:"string" format:"date-time"`
+	// How often it was set, while the server ran or while it was stopped.
+	Steps int `json:"steps" validate:"required" example:"0"`
+	// The last time that it was set.
+	LastStep *ClockStep `json:"last_step,omitzero"`
+	// The time that the server was stopped for before this start, if the clock was set meanwhile, or if it had to be guessed and the guess is implausible.
+	Gap *ClockGap `json:"gap,omitzero"`
+	// Until then retention and times to live remove nothing, since the time that the server was stopped for is doubtful.
+	ProtectedUntil Time `json:"protected_until,omitzero" swaggertype:"string" format:"date-time"`
+}
+
+// ClockStep is one time that the wall clock was set.
+type ClockStep struct {
+	// What it showed after that.
+	At Time `json:"at" validate:"required" swaggertype:"string" format:"date-time"`
+	// Forward, or back if it is negative.
+	By Duration `json:"by" validate:"required" swaggertype:"string" extensions:"x-duration" example:"-1h"`
+}
+
+// ClockGap is a time that the server was stopped for.
+type ClockGap struct {
+	// What counts as elapsed.
+	Counted Duration `json:"counted" validate:"required" swaggertype:"string" extensions:"x-duration" example:"0s"`
+	// What the wall clock says; negative if it was put back.
+	Wall Duration `json:"wall" validate:"required" swaggertype:"string" extensions:"x-duration" example:"-1h"`
+	// Whether counted was measured by the machine's boot clock.
+	Measured bool `json:"measured" validate:"required"`
 }
 
 // Failovers are the times that another process took a store server's place, and what was lost by that.

@@ -19,6 +19,7 @@ var examples = map[string]node{
 	"release":         {"consumer": "worker-7"},
 	"purge":           {"state": "dead", "older_than": "1h"},
 	"advanceClock":    {"by": "5m"},
+	"stepClock":       {"by": "-1h"},
 	"redrive":         {"filter": node{"older_than": "1h"}, "dry_run": true},
 	"receiveMany":     {"queues": []any{"q"}, "max": 10, "wait": "0s"},
 	"pauseQueue":      {"consume": true},
