@@ -129,7 +129,7 @@ func openRedis(ctx context.Context, serving serveOptions, c *clock, log *slog.Lo
 	o.Wall, o.Advances = c.wall, serving.dev
 	o.Monotonic = func() time.Duration { return c.now().Sub(c.start) }
 	o.Warning = func(s string) { log.Warn(s) } //nolint:sloglint // a sentence for people
-	o.Gap = func(g store.Gap) { logGap(log, g) }
+	o.Gap = func(g store.Gap) { noteGap(log, m, c.wall(), g) }
 	o.ClockSet = func(c redis.ClockSet) {
 		log.Warn("the clock of a Redis was set, or one with another clock has taken over; leases, delays and retention do not follow it",
 			slog.String("server", c.Server), slog.Duration("by", c.By))
