@@ -8,8 +8,8 @@
 //
 // Durability. When a call that changes something returns nil, the change survives kill -9 and power loss in the
 // way the backend declares (segment: fsynced). One exception: the lease taken by [Queues.Claim] on a queue that is not FIFO
-// and without an Attempt may be forgotten by a crash (the messages are then ready again), but the sends it hands out never
-// are. A call never shows what a crash could still take back: an answer, an error or an empty result is given only
+// and without an Attempt may be forgotten by a crash (the messages are then ready again, and the delivery is in no count,
+// also not against MaxReceives), but the sends it hands out never are. A call never shows what a crash could still take back: an answer, an error or an empty result is given only
 // once everything it was decided from is durable.
 //
 // Unknown outcomes. An error that wraps [ErrUnknown] means the change may or may not have happened. Every other

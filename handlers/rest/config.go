@@ -69,7 +69,7 @@ type Dedup struct {
 
 // QueueLimits bound a queue; what is left out or 0 is not bounded.
 type QueueLimits struct {
-	// Ready, delayed and leased messages.
+	// Ready, delayed and leased messages. Only sends are bounded: dead letters and redrives go in all the same.
 	MaxMessages int64 `json:"max_messages,omitzero" example:"100000"`
 	// The bytes of their bodies and attributes.
 	MaxBytes int64 `json:"max_bytes,omitzero" example:"1073741824"`
@@ -101,7 +101,8 @@ type Retry struct {
 
 // DeadLetter says what becomes of a message whose deliveries are used up.
 type DeadLetter struct {
-	// The queue that takes it. Without one the message stays in its own queue, as dead.
+	// The queue that takes it, also when it is full. Without one, or as long as there is none of the name, the message stays in
+	// its own queue, as dead.
 	Queue string `json:"queue,omitzero" example:"orders-dead"`
 	// eager: with the nack or the end of the lease; lazy: with the next receive.
 	When engine.When `json:"when" swaggertype:"string" enums:"eager,lazy" example:"eager"`
