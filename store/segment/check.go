@@ -171,11 +171,6 @@ func (c *checking) scanAll() error {
 	if err != nil {
 		return err
 	}
-	for _, file := range c.loader.start.Sealed {
-		if !slices.Contains(files, file) {
-			c.problem(fmt.Errorf("data file %d is missing", file))
-		}
-	}
 	last := uint32(0) // of the chain
 	for c.replay && c.next != 0 {
 		i := slices.Index(files, c.next)

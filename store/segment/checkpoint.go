@@ -207,7 +207,10 @@ func (s *Store) checkpoint() error {
 	return s.checkpointLocked()
 }
 
-func (s *Store) checkpointLocked() error {
+// checkpointLocked is checkpoint with upkeep.mu held. It finds room for itself while there is none.
+func (s *Store) checkpointLocked() error { return s.squeeze(s.writeCheckpoint) }
+
+func (s *Store) writeCheckpoint() error {
 	began := s.o.Now()
 	clock := s.reading()
 	st := start{Start: s.journal.Mark(), at: clock.At, clock: &clock}
@@ -227,13 +230,23 @@ func (s *Store) checkpointLocked() error {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	if err := s.publish(number); err != nil {
-		return fmt.Errorf("publish checkpoint %d: %w", number, err)
+		return errors.Join(fmt.Errorf("publish checkpoint %d: %w", number, err), s.discardCheckpoint(number))
 	}
 	s.journal.SetStart(st.Start)
+	s.upkeep.checkpointed = w.at
 	if f := s.o.Events.Checkpoint; f != nil {
 		f(s.o.Now().Sub(began), int(w.at))
 	}
 	return s.release(sealed, needed)
+}
+
+// discardCheckpoint removes a checkpoint that could not be published, unless CURRENT names it all the same.
+func (s *Store) discardCheckpoint(number uint64) error {
+	named, err := current(s.fs(), s.o.Dir)
+	if err != nil || named == number {
+		return err
+	}
+	return s.fs().Remove(path.Join(s.o.Dir, checkpointName(number)))
 }
 
 // sealedBefore lists the data files that replay from the given file does not read.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -36,8 +37,22 @@ func (s *Store) publish(number uint64) error {
 	return s.removeStale(number)
 }
 
+// fileWriter is an open file as those see it who fill it.
+type fileWriter interface {
+	io.WriterAt
+	Sync() error
+}
+
 // replace writes a small file so that it has either the old or the new content.
 func replace(fsys disk.FS, name string, b []byte) error {
+	return replaceWith(fsys, name, func(f fileWriter) error {
+		_, err := f.WriteAt(b, 0)
+		return err
+	})
+}
+
+// replaceWith is replace with content that is written piece by piece.
+func replaceWith(fsys disk.FS, name string, write func(fileWriter) error) error {
 	tmp := name + ".tmp"
 	if err := fsys.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -46,12 +61,12 @@ func replace(fsys disk.FS, name string, b []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteAt(b, 0)
+	err = write(f)
 	if err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return err
+		return errors.Join(err, fsys.Remove(tmp)) // it takes up room that may be short
 	}
 	if err := fsys.Rename(tmp, name); err != nil {
 		return err

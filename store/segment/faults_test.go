@@ -138,7 +138,7 @@ func TestAMergeThatFailsLeavesNothing(t *testing.T) {
 		}
 		return nil
 	})
-	if err := s.mergeAndPublish(); !errors.Is(err, syscall.ENOSPC) {
+	if _, err := s.mergeAndPublish(); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("merge: %v, want %v", err, syscall.ENOSPC)
 	}
 	sim.SetHook(nil)

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,59 +12,145 @@ import (
 	"github.com/dabba-mq/dabba/store/internal/record"
 )
 
-// merge copies the live messages of files of which less than half is live into one new file, when that frees at least
-// half a file. The old files are let go of by the checkpoint after the next one that refers to them no more. It says
-// whether it did anything. upkeep.mu is held.
+// merge copies the live messages of some files into one new file, when that frees enough: see [Store.choose]. The old
+// files are let go of by the checkpoint after the next one that refers to them no more. It says whether it did anything.
+// upkeep.mu is held.
 func (s *Store) merge() (bool, error) {
-	files := s.sparse()
-	if len(files) == 0 {
+	c, gain := s.choose(s.sealedFiles())
+	if len(c.files) == 0 {
 		return false, nil
+	}
+	if err := s.makeRoomFor(c.live); err != nil {
+		return false, fmt.Errorf("merge: %w", err)
 	}
 	w, err := s.journal.NewWriter()
 	if err != nil {
 		return false, fmt.Errorf("merge: %w", err)
 	}
 	m := merging{store: s, writer: w, copies: make(map[*where][]*extent)}
-	if err := errors.Join(m.copy(files), m.complete()); err != nil {
+	if err := errors.Join(m.copy(c.numbers()), m.complete()); err != nil {
 		m.giveUp()
 		return false, errors.Join(fmt.Errorf("merge: %w", err), w.Abort())
 	}
-	if _, err := w.Finish(); err != nil {
+	if c.disk-w.Size() < gain {
+		// The live messages take up more than it seemed. These files are chosen again when less of them is live.
+		m.giveUp()
+		for _, f := range c.files {
+			s.upkeep.packed[f.number] = int64(float64(f.disk) * float64(c.live) / float64(w.Size()))
+		}
+		return false, w.Abort()
+	}
+	merged, err := w.Finish()
+	if err != nil {
 		m.giveUp()
 		return false, errors.Join(fmt.Errorf("merge: %w", err), w.Abort())
 	}
 	m.swap()
+	s.upkeep.packed[merged.Number] = m.live
 	if f := s.o.Events.Merged; f != nil {
-		f(len(files), m.messages)
+		f(len(c.files), m.messages)
 	}
 	return true, nil
 }
 
-// sparse chooses the files to merge, those with the least live bytes first.
-func (s *Store) sparse() []uint32 {
+// sealedFile is a file that a merge can take.
+type sealedFile struct {
+	number uint32
+	// disk is what it takes up, live about how much of that is live, and dead what a merge has to gain.
+	disk, live, dead int64
+	merged           bool
+}
+
+// sealedFiles lists the files that the next checkpoint need not replay. upkeep.mu is held.
+func (s *Store) sealedFiles() []sealedFile {
+	first := s.journal.Mark().File
+	infos := s.journal.Files() // before the sizes are added up: what is in them is placed by now
 	live := make(map[uint32]int64)
 	for _, w := range s.wheres() {
 		w.usage(live)
 	}
-	files := s.journal.Files()
-	first := s.journal.Mark().File
-	files = slices.DeleteFunc(files, func(f journal.FileInfo) bool {
-		return !f.Sealed || !f.Merged && f.Number >= first || live[f.Number] == 0 || 2*live[f.Number] >= s.o.FileSize
-	})
-	slices.SortFunc(files, func(a, b journal.FileInfo) int { return int(live[a.Number] - live[b.Number]) })
-	var chosen []uint32
-	var sum, freed int64
-	for _, f := range files {
-		if sum += live[f.Number]; sum > s.o.FileSize {
-			break
+	var files []sealedFile
+	for _, f := range infos {
+		if !f.Sealed || !f.Merged && f.Number >= first {
+			continue
 		}
-		freed += f.Disk - live[f.Number]
-		chosen = append(chosen, f.Number)
+		c := sealedFile{number: f.Number, disk: f.Disk, live: live[f.Number], merged: f.Merged}
+		c.dead = max(0, c.disk-c.live)
+		if packed, tight := s.upkeep.packed[f.Number]; tight && packed > 0 {
+			// So much would take up the whole file, whatever the sizes add up to.
+			c.dead = int64(float64(c.disk) * (1 - min(1, float64(c.live)/float64(packed))))
+		}
+		files = append(files, c)
 	}
-	if 2*freed < s.o.FileSize {
-		return nil
+	return files
+}
+
+// choice is what a merge takes.
+type choice struct {
+	files      []sealedFile
+	disk, live int64
+}
+
+func (c *choice) add(f sealedFile) {
+	c.files = append(c.files, f)
+	c.disk += f.disk
+	c.live += f.live
+}
+
+func (c *choice) numbers() []uint32 {
+	var list []uint32
+	for _, f := range c.files {
+		list = append(list, f.number)
 	}
-	return chosen
+	return list
+}
+
+// policy says what is worth copying: files of which at least one part in share is dead, if that frees a part in share of a
+// data file altogether. room is how much can be copied into one file, most what can be copied at all.
+type policy struct{ share, room, most int64 }
+
+// How large a part of a file has to be dead. The less room there is, the more is copied for each byte that is freed:
+// at most one, three or fifteen.
+const (
+	shareOfRoom   = 2
+	shareNearFull = 4
+	shareFull     = 16
+)
+
+// leastGain is what a merge frees at least: anything less would be copying without end.
+func (s *Store) leastGain(share int64) int64 { return max(s.o.FileSize/share, 2*record.BlockSize) }
+
+// crumbs is how many small files that are all live are put together when others are merged.
+const crumbs = 8
+
+// choose picks the files to merge, and says what that frees at least: those that free most for each byte that is copied.
+// upkeep.mu is held.
+func (s *Store) choose(files []sealedFile) (c choice, gain int64) {
+	p := s.policy()
+	gain = s.leastGain(p.share)
+	small := slices.DeleteFunc(slices.Clone(files), func(f sealedFile) bool { return f.live == 0 || 2*f.live >= s.o.FileSize })
+	files = slices.DeleteFunc(files, func(f sealedFile) bool {
+		return f.live == 0 || p.share*f.dead < min(f.disk, s.o.FileSize)
+	})
+	slices.SortFunc(files, func(a, b sealedFile) int {
+		return cmp.Compare(float64(a.live)/float64(a.dead), float64(b.live)/float64(b.dead))
+	})
+	if p.share == shareOfRoom && len(small) >= crumbs {
+		slices.SortFunc(small, func(a, b sealedFile) int { return cmp.Compare(a.live, b.live) })
+		files = append(files, small...)
+	}
+	dead := int64(0)
+	for _, f := range files {
+		fits := c.live+f.live <= min(p.room, p.most) || len(c.files) == 0 && f.live <= p.most
+		if fits && !slices.Contains(c.files, f) {
+			c.add(f)
+			dead += f.dead
+		}
+	}
+	if dead < gain {
+		return choice{}, gain
+	}
+	return c, gain
 }
 
 // merging is one merge under way.
@@ -72,6 +159,7 @@ type merging struct {
 	writer   *journal.Writer
 	copies   map[*where][]*extent // the extents that are being copied
 	messages int64
+	live     int64 // what the copies count as live
 }
 
 func (m *merging) copy(files []uint32) error {
@@ -191,6 +279,7 @@ func (m *merging) swap() {
 		for _, e := range extents {
 			if c := e.merging; !w.dropped {
 				c.to.live, c.to.bytes = c.live, c.bytes
+				m.live += c.bytes + c.live*perMessage
 				*e = *c.to
 			}
 		}

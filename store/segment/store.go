@@ -121,6 +121,7 @@ func (s *Store) append(rec []byte, urgent bool) journal.LSN {
 	if err != nil {
 		return never
 	}
+	s.upkeep.changed()
 	return lsn
 }
 

@@ -75,7 +75,7 @@ func (c *client) call(what string, do func() error, effect func(l *ledger, answe
 		effect(c.known, true)
 		return true
 	case errors.Is(err, store.ErrFull):
-		c.world.full.Add(1)
+		c.world.seen.Full.Add(1)
 		return false // nothing was changed
 	case c.world.patient && errors.Is(err, errRestart):
 		c.world.shut.Store(true)

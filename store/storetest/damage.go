@@ -112,6 +112,7 @@ func (p damagePlan) run(t *testing.T, d Disk, count map[verdict]*atomic.Int64) {
 func (w *world) judge(d Disk, sim *disk.Sim, rng *rand.Rand, wipedAfterCrash bool) (verdict, error) {
 	seen := &Exercised{}
 	clock := w.clock.split()
+	sim.SetCapacity(0) // looking takes room
 	s, err := d.Open(sim, clock, randomBytes(rng), seen)
 	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrVersion) {
 		return isRefused, nil

@@ -22,6 +22,8 @@ type workload struct {
 	groups   int            // the number of groups; 0: no message has one
 	targets  []store.Target // what settles turn messages into
 	weights  map[step]int
+	// room is how many bytes the disk has beside the reserve of the backend; 0: it never gets full.
+	room int64
 	// logSettings are those of logs, but for the number of partitions.
 	logSettings store.LogSettings
 }
@@ -189,6 +191,16 @@ var workloads = append([]workload{
 			stepSend: 6, stepOnce: 2, stepClaim: 6, stepSettle: 6, stepMove: 2, stepConfigure: 1, stepCreate: 1, stepDrop: 1,
 			stepPut: 2, stepDelete: 1, stepLook: 1,
 		},
+	},
+	{
+		name: "a full disk is drained", queues: 3, batch: 8, large: 4000, steps: 90, room: 200_000,
+		targets: []store.Target{store.Done},
+		weights: map[step]int{stepSend: 9, stepClaim: 4, stepSettle: 4, stepPurge: 1, stepDrop: 1, stepCreate: 1, stepAdvance: 4},
+	},
+	{
+		name: "restarts on a full disk", queues: 2, batch: 8, large: 4000, steps: 60, room: 150_000,
+		targets: []store.Target{store.Done, store.Done, store.Done, store.Leased},
+		weights: map[step]int{stepSend: 8, stepClaim: 4, stepSettle: 4, stepAdvance: 3, stepRestart: 2},
 	},
 	{
 		name: "restarts", queues: 2, batch: 4, large: 1500, steps: 40, delayed: 20,

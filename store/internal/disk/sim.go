@@ -31,7 +31,7 @@ type Sim struct {
 	// use SetHook.
 	Hook func(op Op) error
 	// Capacity is the number of bytes that files may take, in blocks of 4096; 0 means no limit. Only blocks that were
-	// not written before need room. Set it while the disk is idle.
+	// not written before need room. Set it while the disk is idle; when it may be busy, use SetCapacity.
 	Capacity int64
 
 	// hooked is what SetHook was given.
@@ -78,6 +78,13 @@ func (s *Sim) SetHook(hook func(op Op) error) {
 		return
 	}
 	s.hooked.Store(&hook)
+}
+
+// SetCapacity sets Capacity, also while calls are under way.
+func (s *Sim) SetCapacity(bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Capacity = bytes
 }
 
 // Calls is the number of calls so far: the last Op.N.

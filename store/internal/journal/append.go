@@ -90,6 +90,9 @@ func (j *Journal) tryRoom(n int, essential bool) (<-chan struct{}, error) {
 		signal(j.prepareNow)
 	}
 	if j.prepareErr != nil && (!fits || (!essential && j.spare == nil)) {
+		if essential {
+			j.starved = max(j.starved, need)
+		}
 		return nil, j.full()
 	}
 	if fits && j.waiting < j.limit() {
@@ -97,6 +100,14 @@ func (j *Journal) tryRoom(n int, essential bool) (<-chan struct{}, error) {
 	}
 	j.roomWanted = true
 	return j.roomFreed, nil
+}
+
+// Fits says whether a record of n bytes finds its place for certain, in the room that [Journal.Room] keeps back for those
+// who come at the same time. Nobody else may append meanwhile.
+func (j *Journal) Fits(n int) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.failure == nil && j.worst+worstCase(n) <= max(j.left, j.spareRoom)
 }
 
 // margin is kept free for those who asked for room at the same time.

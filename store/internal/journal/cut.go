@@ -7,7 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"syscall"
+
+	"github.com/dabba-mq/dabba/store/internal/disk"
 )
 
 const (
@@ -25,7 +26,7 @@ func (j *Journal) cut(f *dataFile, from, to int64, acknowledged bool, why error)
 		prefix = quarantinePrefix
 	}
 	c.Copy, c.Err = j.copyAside(f, from, to, prefix)
-	if c.Err != nil && (acknowledged || !errors.Is(c.Err, syscall.ENOSPC)) {
+	if c.Err != nil && (acknowledged || !disk.NoSpace(c.Err)) {
 		return fmt.Errorf("keep a copy of %s from %d to %d: %w", fileName(f.number()), from, to, c.Err)
 	}
 	if err := zeroFill(f, from, to); err != nil {

@@ -45,6 +45,8 @@ type Journal struct {
 	// for one that is in the line.
 	spare              *dataFile
 	wantRoom, needRoom int64
+	// starved is the room that an essential record needed for which there was none; 0 since there is a spare.
+	starved int64
 	// prepareErr is why the last attempt to make a spare failed; nil while there is hope.
 	prepareErr error
 	// attempts counts the times that a spare was to be made.
@@ -129,6 +131,13 @@ func (j *Journal) SetStart(s Start) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.start = s
+}
+
+// Started is the file that recovery begins with.
+func (j *Journal) Started() uint32 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.start.File
 }
 
 // Files describes all data files with content, the active one among them, in no order.

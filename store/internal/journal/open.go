@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 
@@ -170,6 +171,9 @@ func (j *Journal) openSealed() error {
 			continue
 		}
 		f, err := openNeeded(j.o.FS, j.o.Dir, number)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it was let go of without a manifest that says so: the owner knows whether anything in it is left
+		}
 		if err != nil {
 			return err
 		}

@@ -69,8 +69,7 @@ type Options struct {
 	Interval time.Duration
 	// Quarantine lets Open cut off damaged data in the chain of files although it had been acknowledged, and all that
 	// follows it, keeping copies, instead of refusing. When the file that Start names was itself set aside, the journal
-	// goes on in a new one: the manifest must be written anew from [Journal.Mark] before anything is acknowledged. Files
-	// in Start.Sealed must be there even so.
+	// goes on in a new one: the manifest must be written anew from [Journal.Mark] before anything is acknowledged.
 	Quarantine bool
 
 	// Placed is called in LSN order for each record once it was written to its place and before it is published as
@@ -133,7 +132,8 @@ type Start struct {
 	Offset uint32
 	// After is an LSN that all records from there on are above, and that was the highest one before.
 	After LSN
-	// Sealed are the other files that hold something live.
+	// Sealed are the other files that hold something live. One that is missing is passed over: what is left decides whether
+	// it was needed, see [Journal.Files].
 	Sealed []uint32
 }
 

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/dabba-mq/dabba/store/internal/disk"
 	"github.com/dabba-mq/dabba/store/internal/record"
 )
 
@@ -46,7 +47,7 @@ func (j *Journal) prepare() error {
 	var spare *dataFile
 	var err error
 	if small != nil {
-		if err = j.discardFor(small, room); errors.Is(err, syscall.ENOSPC) {
+		if err = j.discardFor(small, room); disk.NoSpace(err) {
 			spare = small
 		}
 	}
@@ -55,6 +56,9 @@ func (j *Journal) prepare() error {
 	}
 	if spare == nil && room > j.usualRoom() {
 		spare, _ = j.makeSpare(j.usualRoom()) // better than none; the error told is that of the larger one
+	}
+	if small := j.emergencyRoom(); spare == nil && disk.NoSpace(err) && small > 0 && small < j.usualRoom() {
+		spare, _ = j.makeSpare(small)
 	}
 	if err != nil {
 		err = fmt.Errorf("prepare a data file: %w", err)
@@ -77,6 +81,16 @@ func (j *Journal) wantsSpare() (small *dataFile, room int64, wanted bool) {
 	return small, max(j.usualRoom(), room), true
 }
 
+// emergencyRoom is the room of a small spare for essential records that were refused; 0 if none were.
+func (j *Journal) emergencyRoom() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.starved == 0 || j.spare != nil {
+		return 0
+	}
+	return record.Blocks(j.starved + 3*j.margin())
+}
+
 // discardFor removes a spare to make a larger one, if there is likely to be space for that.
 func (j *Journal) discardFor(small *dataFile, room int64) error {
 	free, err := j.o.FS.Free(j.o.Dir)
@@ -97,7 +111,7 @@ func (j *Journal) prepareDone(spare *dataFile, err error) error {
 	j.attempts++
 	j.prepareErr = err
 	if spare != nil {
-		j.spare, j.spareRoom = spare, spare.room(firstBatch)
+		j.spare, j.spareRoom, j.starved = spare, spare.room(firstBatch), 0
 	}
 	if err != nil {
 		j.wantRoom = 0

@@ -23,6 +23,47 @@ func (j *Journal) Kept() int64 {
 	return int64(len(j.free)) * j.o.FileSize
 }
 
+// GiveBack removes the released files that are kept to be used again, durably, and returns how many bytes that gave.
+func (j *Journal) GiveBack() (int64, error) {
+	j.mu.Lock()
+	free := j.free
+	j.free = nil
+	j.mu.Unlock()
+	var errs []error
+	for _, name := range free {
+		errs = append(errs, j.removeAny(path.Join(j.o.Dir, name)))
+	}
+	if len(free) > 0 {
+		errs = append(errs, j.o.FS.SyncDir(j.o.Dir))
+	}
+	return int64(len(free)) * j.o.FileSize, errors.Join(errs...)
+}
+
+// GiveSpare removes the file that is ready to follow the active one, if there is one, and returns how many bytes that
+// gave. Whoever needs it waits until [Journal.Prepare] is called.
+func (j *Journal) GiveSpare() (int64, error) {
+	j.mu.Lock()
+	spare := j.spare
+	if spare != nil {
+		j.spare, j.spareRoom, j.prepareErr = nil, 0, nil
+	}
+	j.mu.Unlock()
+	if spare == nil {
+		return 0, nil
+	}
+	return spare.capacity, j.discard(spare)
+}
+
+// Prepare lets the next file be prepared now, if there is none: there may be room for it again.
+func (j *Journal) Prepare() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.spare == nil {
+		j.prepareErr = nil
+	}
+	signal(j.prepareNow)
+}
+
 // Release gives up a sealed file that holds nothing live any more; it is used again or removed, durably. Reads of it
 // that are under way are waited for; later ones get [ErrReleased]. It refuses, and changes nothing, if recovery would
 // still need the file: the file is not sealed, or not before the start last given to [Journal.SetStart]. Releasing a
@@ -78,7 +119,7 @@ func (j *Journal) putAway(f *dataFile) error {
 		return errors.Join(j.o.FS.Remove(name), j.o.FS.SyncDir(j.o.Dir))
 	}
 	if err := j.o.FS.Rename(name, path.Join(j.o.Dir, free)); err != nil {
-		return err
+		return errors.Join(j.removeAny(name), j.o.FS.SyncDir(j.o.Dir)) // a name may need room, too
 	}
 	if err := j.o.FS.SyncDir(j.o.Dir); err != nil {
 		return err

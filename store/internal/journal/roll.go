@@ -1,10 +1,9 @@
 package journal
 
 import (
-	"errors"
 	"fmt"
-	"syscall"
 
+	"github.com/dabba-mq/dabba/store/internal/disk"
 	"github.com/dabba-mq/dabba/store/internal/record"
 )
 
@@ -83,21 +82,11 @@ func (j *Journal) takeSpare(need int64, since *int) (*dataFile, <-chan struct{},
 		*since = j.attempts
 		signal(j.prepareNow)
 	}
-	if j.prepareErr != nil && j.attempts > *since && (j.closing || !shortage(j.prepareErr)) {
+	if j.prepareErr != nil && j.attempts > *since && (j.closing || !disk.Shortage(j.prepareErr)) {
 		return nil, nil, fmt.Errorf("records wait for room: %w", j.prepareErr)
 	}
 	if j.needRoom = need; j.spare != nil {
 		signal(j.prepareNow)
 	}
 	return nil, j.spareChanged, nil
-}
-
-// shortage says whether an error means that something is short that may be there again later.
-func shortage(err error) bool {
-	for _, e := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
 }
