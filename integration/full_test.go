@@ -64,7 +64,7 @@ func TestFullDisk(t *testing.T) {
 	srv.kill()
 	srv = start(t, data)
 	c = srv.client()
-	wantFull(t, c.with("Content-Type", "text/plain").post("/v1/queues/q/messages", body))
+	there += fill() // what was acked made room for as much
 	if got := c.counts("q"); got.Ready != int64(there) {
 		t.Errorf("counts after a restart = %+v, want %d ready", got, there)
 	}
