@@ -98,14 +98,10 @@ func (s *Store) load(ctx context.Context) error {
 		return err
 	}
 	s.upkeep.published, s.upkeep.tried = number, number
-<<<<<<< HEAD
-	s.resumeTime(&l)
-=======
 	if err := s.findBallast(); err != nil {
 		return errors.Join(err, s.journal.Close())
 	}
-	s.clock = model.NewClock(s.o.Now, l.latest)
->>>>>>> 7a0747b (store/segment: give room back at once, and more of it on a full disk)
+	s.resumeTime(&l)
 	if err := s.begin(ctx, number); err != nil {
 		return errors.Join(err, s.journal.Close())
 	}
@@ -176,11 +172,7 @@ func (s *Store) wheres() []*where {
 
 // restart records, durably, that tokens go on far above those given out before.
 func (s *Store) restart(ctx context.Context) error {
-<<<<<<< HEAD
-	if err := s.journal.Room(ctx, readingLen, true); err != nil {
-=======
 	if err := s.roomToRestart(ctx); err != nil {
->>>>>>> 7a0747b (store/segment: give room back at once, and more of it on a full disk)
 		return err
 	}
 	ev := model.Restarted{Reading: s.reading(), Dated: true}
@@ -198,7 +190,7 @@ func (s *Store) restart(ctx context.Context) error {
 // roomToRestart makes sure that there is room for the first record, on a disk without a free byte, too: the active file
 // has some that is kept back while others append, and what was consumed before can be let go of.
 func (s *Store) roomToRestart(ctx context.Context) error {
-	const n = record.HeaderSize + 8
+	const n = readingLen
 	err := s.journal.Room(ctx, n, true)
 	if !errors.Is(err, store.ErrFull) {
 		return err

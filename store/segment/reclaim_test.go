@@ -11,7 +11,6 @@ import (
 	"github.com/dabba-mq/dabba/store"
 	"github.com/dabba-mq/dabba/store/internal/disk"
 	"github.com/dabba-mq/dabba/store/internal/journal"
-	"github.com/dabba-mq/dabba/store/internal/model"
 	"github.com/dabba-mq/dabba/store/storetest"
 )
 
@@ -406,10 +405,9 @@ func TestAStartWithoutAByte(t *testing.T) {
 // overfill appends records past the room that is kept back, as many callers at once may.
 func (d *fullDisk) overfill() {
 	d.Helper()
-	rec := func() []byte { return seal(room(8), typeRestarted, 0) }
-	for d.store.journal.Fits(len(rec())) {
-		ev := model.Restarted{At: d.store.clock.Now()}
-		if err := d.store.await(d.store.append(seal(ev.Encode(room(8)), typeRestarted, 0), true), nil); err != nil {
+	for d.store.journal.Fits(readingLen) {
+		rec := seal(d.store.reading().Encode(room(readingLen)), typeClock, 0)
+		if err := d.store.await(d.store.append(rec, true), nil); err != nil {
 			d.Fatal(err)
 		}
 	}

@@ -77,12 +77,9 @@ func (u *upkeep) start(s *Store) {
 		defer again.Stop()
 		defer look.Stop()
 		again.Stop()
-<<<<<<< HEAD
 		clock := time.NewTicker(recordEvery)
 		defer clock.Stop()
-=======
 		failed := false
->>>>>>> 7a0747b (store/segment: give room back at once, and more of it on a full disk)
 		for {
 			select {
 			case <-clock.C:

@@ -232,16 +232,12 @@ func (w *world) recover(d Disk, sim *disk.Sim, rng *rand.Rand, nested bool, show
 	if err != nil {
 		return fmt.Errorf("open after the crash: %w\n%v", err, sim)
 	}
-<<<<<<< HEAD
-	clock.Jump(w.turned) // it is corrected, and so is what the store shows
-	found, err := observe(w.ctx, s, clock, w)
-=======
 	err = w.makeRoom(s, sim)
+	clock.Jump(w.turned) // it is corrected, and so is what the store shows
 	var found *found
 	if err == nil {
 		found, err = observe(w.ctx, s, clock, w)
 	}
->>>>>>> 7a0747b (store/segment: give room back at once, and more of it on a full disk)
 	if err == nil {
 		err = errors.Join(w.match(found), shown.compare(found))
 	}
