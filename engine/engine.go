@@ -46,12 +46,14 @@ type Engine struct {
 	// when the engine was opened.
 	wallDue   *alarm
 	wallAhead atomic.Int64
-	started   store.Instant
-	node      string
-	nodes     nodes
-	changes   changes
-	nudges    nudges
-	tasks     tasks
+	// doubted is when there last was a reason to replace fire times, see doubtsFireTimes.
+	doubted atomic.Int64
+	started store.Instant
+	node    string
+	nodes   nodes
+	changes changes
+	nudges  nudges
+	tasks   tasks
 
 	draining atomic.Bool
 	stop     context.CancelFunc
@@ -75,6 +77,7 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	e.changes.init()
 	e.timetable.init(e.wall)
 	e.started = s.Clock().Now
+	e.doubted.Store(int64(e.started))
 	if err := e.random.init(o.Rand); err != nil {
 		return nil, fmt.Errorf("seed the engine: %w", err)
 	}

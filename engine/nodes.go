@@ -224,6 +224,7 @@ func (e *Engine) takeOver(lost []string) {
 		e.topics.due.add(t)
 	}
 	e.tasks.askLook()
+	e.doubtFireTimes(e.store.Clock())
 	e.timetable.survey.ring()
 }
 

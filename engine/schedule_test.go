@@ -624,6 +624,57 @@ func TestWallClockIsSetALittle(t *testing.T) {
 	}
 }
 
+// skewed is a store as a node sees it whose wall clock is wrong.
+type skewed struct {
+	*flaky
+	by time.Duration
+}
+
+func (s skewed) Clock() store.Clock {
+	c := s.flaky.Clock()
+	c.Wall = c.Wall.Add(s.by)
+	return c
+}
+
+// TestNodesWithOtherClocksSendOnce has two nodes whose wall clocks are an hour apart: one is always first, and neither undoes what
+// the other did. When that one is gone the other one fires by its own clock.
+func TestNodesWithOtherClocksSendOnce(t *testing.T) {
+	inBubble(t, func(b *timed) {
+		b.close(b.engine)
+		open := func(node string, by time.Duration) *engine.Engine {
+			e, err := engine.Open(b.Context(), skewed{b.store, by}, engine.Options{Now: time.Now, Rand: rand.Reader, Node: node})
+			if err != nil {
+				b.Fatal(err)
+			}
+			return e
+		}
+		ahead := open("ahead", time.Hour)
+		b.engine = open("right", 0)
+		defer b.close(b.engine)
+		b.schedule(scheduled, "every", engine.ScheduleSpec{Cron: "@every 2s"})
+		b.schedule(scheduled, "cron", engine.ScheduleSpec{Cron: "*/2 * * * * *", Message: engine.Message{Body: []byte("cron")}})
+		b.pass(time.Minute)
+		b.take(scheduled)
+		b.pass(time.Minute)
+		seen := make(map[string]int)
+		for _, m := range b.take(scheduled) {
+			if seen[m]++; seen[m] > 1 {
+				b.Errorf("%s was sent %d times", m, seen[m])
+			}
+		}
+		if len(seen) < 58 || len(seen) > 62 {
+			b.Errorf("in a minute: got %d, want about 60", len(seen))
+		}
+		b.close(ahead)
+		b.pass(20 * time.Second)
+		b.take(scheduled)
+		b.pass(20 * time.Second)
+		if got := b.take(scheduled); len(got) < 19 || len(got) > 21 {
+			b.Errorf("in twenty seconds after the other node was gone: got %d, want about 20: %q", len(got), got)
+		}
+	})
+}
+
 func TestDeletedScheduleIsSilent(t *testing.T) {
 	inBubble(t, func(b *timed) {
 		b.schedule(scheduled, "s", engine.ScheduleSpec{Cron: "@hourly"})

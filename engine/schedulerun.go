@@ -83,7 +83,7 @@ func (e *Engine) expectRecord(p store.Pair, start time.Time) error {
 		a.before = start.Add(-missedAfter)
 	}
 	at := r.next
-	if _, moved := r.moved(e.store.Clock()); moved {
+	if now := e.store.Clock(); e.moves(r, now) {
 		at = e.wall() // to be written
 	}
 	if q, ok := e.catalog.byName(r.queue); !ok || q.id != r.generation {
@@ -116,7 +116,7 @@ func (e *Engine) visitSchedule(ctx context.Context, a *appointment, noticed time
 		return err
 	}
 	now := e.store.Clock()
-	if next, moved := r.moved(now); moved {
+	if next, moved := r.moved(now); moved && e.doubtsFireTimes(now) {
 		return e.moveSchedule(ctx, a, r, now, next)
 	}
 	if r.next.After(now.Wall) {
@@ -125,6 +125,12 @@ func (e *Engine) visitSchedule(ctx context.Context, a *appointment, noticed time
 		return nil
 	}
 	return e.fire(ctx, a, r, q, noticed)
+}
+
+// moves says whether a record's fire time is to be replaced.
+func (e *Engine) moves(r *scheduleRecord, now store.Clock) bool {
+	_, moved := r.moved(now)
+	return moved && e.doubtsFireTimes(now)
 }
 
 // moveSchedule writes that another fire time is next, since the wall clock was set.

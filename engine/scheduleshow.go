@@ -79,7 +79,7 @@ func (e *Engine) shownSchedule(r *scheduleRecord) Schedule {
 		return s // the zones of this machine have changed; it is told where it fails to fire
 	}
 	next, now := r.next, e.wall()
-	if other, moved := r.moved(e.store.Clock()); moved {
+	if other, moved := r.moved(e.store.Clock()); moved && !e.shared() {
 		next, rule.anchor = other, other
 	} else if !next.After(now) {
 		next = rule.after(now)

@@ -12,6 +12,8 @@ const (
 	wallEvery = time.Second
 	// wallNoise is what two comparisons may differ by though nobody has set the clock.
 	wallNoise = 100 * time.Millisecond
+	// doubtFor is for how long a node replaces fire times after there was a reason.
+	doubtFor = 10 * time.Second
 )
 
 // wall is what the wall clock shows.
@@ -58,10 +60,22 @@ func (e *Engine) compareClocks() {
 	if by.Abs() < wallNoise {
 		return
 	}
+	if by.Abs() >= store.StepTolerance {
+		e.doubtFireTimes(now)
+	}
 	if by.Abs() >= store.StepTolerance && e.events.ClockStepped != nil {
 		e.events.ClockStepped(ClockStep{At: now.Wall.UTC(), By: by.Round(time.Millisecond)})
 	}
 	e.followWall()
+}
+
+// doubtFireTimes lets this engine replace fire times of schedules for a while, since a wall clock was set, or one that is gone may
+// have been wrong.
+func (e *Engine) doubtFireTimes(now store.Clock) { e.doubted.Store(int64(now.Now)) }
+
+// doubtsFireTimes says whether it may. Nodes whose clocks disagree would replace each other's for ever.
+func (e *Engine) doubtsFireTimes(now store.Clock) bool {
+	return !e.shared() || now.Now-store.Instant(e.doubted.Load()) <= instants(doubtFor)
 }
 
 // followWall looks again at what goes by the wall clock: schedules, pauses, and messages that wait for it. It does not wait.
