@@ -139,7 +139,10 @@ func TestClientsThatHangUpLeaseNothing(t *testing.T) {
 			}
 			_ = conn.Close()
 		}
-		// Sent at once: the server may not have noticed yet that they are gone.
+		// TCP keeps no order between connections: a busy system may deliver the send before it delivers these ends, and to the
+		// server a client whose end is still on its way is one that gets its answer. So they have arrived first, at the
+		// server's end of the connections; the server itself may not have noticed.
+		eventually(t, "the ends to arrive", func() bool { return srv.established(conns) == 0 })
 		c.send("q", "x")
 		got := c.receive("q", `{"wait":"1m"}`)
 		if len(got) != 1 || got[0].Receives != 1 {
@@ -148,6 +151,26 @@ func TestClientsThatHangUpLeaseNothing(t *testing.T) {
 		c.settle("q", "ack", `{"receipts":`+receipts(got)+`}`)
 		eventually(t, "the receives to be gone", func() bool { return c.gauge("dabba_waiting_receives") == 0 })
 	}
+}
+
+// established is how many of the connections are still open in both directions at the server's end, as the system has it.
+func (s *server) established(conns []net.Conn) (n int) {
+	s.t.Helper()
+	table, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, conn := range conns {
+		client, server := conn.LocalAddr().(*net.TCPAddr), conn.RemoteAddr().(*net.TCPAddr)
+		for line := range strings.Lines(string(table)) {
+			fields := strings.Fields(line) // number, local address, remote address, state (01 for established), …
+			if len(fields) > 3 && fields[3] == "01" && strings.HasSuffix(fields[1], fmt.Sprintf(":%04X", server.Port)) &&
+				strings.HasSuffix(fields[2], fmt.Sprintf(":%04X", client.Port)) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // dial opens a bare connection to the server; it is closed with the test.
