@@ -70,7 +70,7 @@ Keys that verify tokens may also be given in the variable ` + inlineKeys + ` its
 			if err != nil {
 				return err
 			}
-			log := slog.New(slog.NewTextHandler(p.errOut, &slog.HandlerOptions{Level: level}))
+			log := slog.New(newRefusals(slog.NewTextHandler(p.errOut, &slog.HandlerOptions{Level: level})))
 			p.logConfiguration(log, cmd)
 			if p.lookupEnv("GOGC") == "" {
 				keepHeapFloor()
