@@ -34,7 +34,7 @@ func describableAs[T any](main ...string) describable {
 }
 
 func (d *describable) add(t reflect.Type) {
-	for f := range fieldsOf(t) {
+	for f := range t.Fields() {
 		if f.Anonymous {
 			d.add(f.Type)
 		} else if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
@@ -46,17 +46,7 @@ func (d *describable) add(t reflect.Type) {
 	}
 }
 
-func fieldsOf(t reflect.Type) func(yield func(reflect.StructField) bool) {
-	return func(yield func(reflect.StructField) bool) {
-		for i := range t.NumField() {
-			if !yield(t.Field(i)) {
-				return
-			}
-		}
-	}
-}
-
-// describes says whether the body of a request describes what it carries: JSON does, and so does a form-labelled object that has
+// describes says whether the body of a request describes what it carries: JSON does, and so does a form-labeled object that has
 // a main member and none that is unknown, since that is what curl -d makes of JSON. Any other body is itself what is carried,
 // also one of a type that is JSON of a certain kind, such as application/cloudevents+json, and one without a type. Without a
 // type and without a body there is nothing to carry, and the empty object describes that.

@@ -14,7 +14,7 @@ import (
 // Produce appends records to a topic. An answer means that they are durable.
 //
 // @Summary Append records to a topic
-// @Description With Content-Type application/json the body lists up to 1000 records, which are appended all or not at all. A record goes to the partition it names; else its key chooses (the 64-bit FNV-1a hash of its bytes modulo the number of partitions); records with neither go to one partition together. The same holds for a body labelled as a form (which curl -d does) that is a JSON object with records and nothing but fields of this call. Any other body is itself the value of one record, with headers in Dabba-Attr-<name> headers, whose names become lower case; value and type are given back as they are on read (no type for a form, or if there was none). An answer means that the records are durable.
+// @Description With Content-Type application/json the body lists up to 1000 records, which are appended all or not at all. A record goes to the partition it names; else its key chooses (the 64-bit FNV-1a hash of its bytes modulo the number of partitions); records with neither go to one partition together. The same holds for a body labeled as a form (which curl -d does) that is a JSON object with records and nothing but fields of this call. Any other body is itself the value of one record, with headers in Dabba-Attr-<name> headers, whose names become lower case; value and type are given back as they are on read (no type for a form, or if there was none). An answer means that the records are durable.
 // @ID produce
 // @Tags topics
 // @Accept json,octet-stream
