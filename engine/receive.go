@@ -59,7 +59,7 @@ func (r *ReceiveRequest) validate() *Error {
 		return invalid("consumer", fmt.Sprintf("Give at most %d bytes.", MaxConsumerBytes))
 	}
 	if err := validID(r.AttemptID); err != "" {
-		return invalid("attempt_id", err)
+		return invalid(attemptField, err)
 	}
 	return nil
 }
@@ -105,8 +105,13 @@ func (t *try) claim(ctx context.Context) error {
 		}
 		if t.req.AttemptID != "" {
 			p.Attempt, p.AttemptWindow = attempt(t.ref, t.req.AttemptID), AttemptWindow
+			p.FirstOnly = t.req.FirstAttemptOnly
 		}
 		t.got, err = e.store.Claim(ctx, p)
+		if err == nil && t.got.Spent {
+			return invalid(attemptField, "A message of this attempt was deleted, or its visibility was changed, so that it is no longer "+
+				"retryable; receive with another id.")
+		}
 		if err == nil {
 			t.claimed(ctx, p.Visibility)
 			return nil
@@ -175,6 +180,9 @@ func (t *try) visibility(s *setup) time.Duration {
 	}
 	return s.config.Visibility
 }
+
+// attemptField is the field of requests that names an attempt.
+const attemptField = "attempt_id"
 
 // attempt is the name of a receive that may be repeated. Who repeats it does not matter.
 func attempt(ref Ref, id string) [16]byte {

@@ -352,6 +352,9 @@ type ReceiveRequest struct {
 	// AttemptID, unless empty, makes the receive repeatable for [AttemptWindow]: as long as all its messages are leased and
 	// no lease was extended, a repeat gives them again, with the same receipts. At most [MaxIDBytes].
 	AttemptID string
+	// FirstAttemptOnly makes it an invalid request to repeat a receive of which a message has left the queue since or had its
+	// visibility changed. Otherwise such a repeat is a new receive.
+	FirstAttemptOnly bool
 }
 
 // Delivery is one leased message. Its memory belongs to the receiver; Body shares it with nothing but Attributes.

@@ -199,6 +199,9 @@ type ClaimParams struct {
 	// end Visibility from now, and counts nothing. Otherwise it is a new call.
 	Attempt       [16]byte
 	AttemptWindow time.Duration
+	// FirstOnly refuses a repeat that would be a new call because a message of the first call has left the queue, or had
+	// its lease changed by a settle as Leased: see Spent. Once another call has leased it a backend may have forgotten that.
+	FirstOnly bool
 }
 
 // ClaimResult holds the leased messages.
@@ -215,7 +218,9 @@ type ClaimResult struct {
 	Ready bool
 	// Repeated says that these are the messages of an earlier call with the same Attempt.
 	Repeated bool
-	NextDue  time.Duration
+	// Spent says that nothing was claimed, since the Attempt is not to be repeated any more: see FirstOnly.
+	Spent   bool
+	NextDue time.Duration
 }
 
 // Delivery is one leased message. Payload belongs to the receiver.

@@ -176,7 +176,12 @@ func TestFact127Attempts(t *testing.T) {
 			s.advance(20 * second) // which is less than 30 after the repeat
 			s.counts(url, 1, 2, 0)
 			change(url, handle(first[1]))
-			same(t, name+": once more", bodies(s.receive(url, attempt)), []string{"c"})
+			for range 2 {
+				s.do("ReceiveMessage", with(attempt, params{"QueueUrl": url})).refused(400, badValue, "Value try-1 for parameter "+
+					"ReceiveRequestAttemptId is invalid. Reason: A message of this attempt was deleted, or its visibility was changed, "+
+					"so that it is no longer retryable; receive with another id.")
+			}
+			same(t, name+": another attempt", bodies(s.receive(url, ten, params{"ReceiveRequestAttemptId": "try-2"})), []string{"c"})
 		}
 
 		url := s.fifo("q", nil)

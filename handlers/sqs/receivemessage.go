@@ -30,7 +30,7 @@ func (c *call) receiveMessage(in *receiveMessageRequest) (*receiveMessageAnswer,
 	}
 	got, err := c.Engine.Receive(c.ctx(), ref, req)
 	if err != nil {
-		return nil, err
+		return nil, notReceived(&req, err)
 	}
 	c.received = got
 	if len(got.Messages) == 0 {
@@ -46,6 +46,14 @@ func (c *call) receiveMessage(in *receiveMessageRequest) (*receiveMessageAnswer,
 		s.message(&answer.Messages[i], &got.Messages[i])
 	}
 	return answer, nil
+}
+
+// notReceived is err in the words of AWS, if it says that an attempt cannot be repeated any more.
+func notReceived(req *engine.ReceiveRequest, err error) error {
+	if e := engine.ErrorOf(err); e.Code == engine.CodeInvalidRequest && e.Field == "attempt_id" {
+		return invalidValue(req.AttemptID, "ReceiveRequestAttemptId", e.Detail)
+	}
+	return err
 }
 
 // engine is the request as the engine takes it.
@@ -75,7 +83,7 @@ func (in *receiveMessageRequest) engine(config *engine.QueueConfig) (engine.Rece
 		if f := checkID("ReceiveRequestAttemptId", *id); f != nil {
 			return req, f
 		}
-		req.AttemptID = *id
+		req.AttemptID, req.FirstAttemptOnly = *id, true
 	}
 	return req, nil
 }

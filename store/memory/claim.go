@@ -39,7 +39,7 @@ func (s *Store) claim(ctx context.Context, p store.ClaimParams) (store.ClaimResu
 	ev, leases, _ := q.Claim(now, p)
 	res := store.ClaimResult{
 		Token: ev.Token, Deadline: ahead.Time(ev.Deadline), Died: len(ev.Died) + len(ev.Lapsed), Expired: len(ev.Expired),
-		Ready: q.Claimable(), Repeated: ev.Repeated,
+		Ready: q.Claimable(), Repeated: ev.Repeated, Spent: ev.Spent,
 	}
 	var bytes int64
 	for _, l := range leases {

@@ -49,8 +49,7 @@ func (s *Store) move(p store.MoveParams) (res store.MoveResult, frees bool, err 
 		out.Seqs = append(out.Seqs, b.Seq)
 		res.Bytes += int64(moved.NewSize)
 	}
-	source.ApplyMovedOut(out)
-	target.ApplyMovedIn(in)
+	model.ApplyMoved(source.Queue, target.Queue, out, in)
 	res.Moved, res.Next, res.NextDue = len(out.Seqs), next, target.NextDue(now)
 	return res, len(out.Seqs) > 0 && source.Frees(false), nil
 }

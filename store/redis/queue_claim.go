@@ -55,7 +55,11 @@ type claimed struct {
 func (s part) claimAlone(ctx context.Context, calls []store.ClaimParams) []claimed {
 	p := &calls[0]
 	args := make([]any, 0, 2+4*len(calls))
-	args = append(args, keyText(p.Attempt), millis(max(p.AttemptWindow, 0)))
+	window := millis(max(p.AttemptWindow, 0))
+	if p.FirstOnly {
+		window = -window
+	}
+	args = append(args, keyText(p.Attempt), window)
 	for i := range calls {
 		c := &calls[i]
 		args = append(args, c.Max, c.MaxBytes, millis(max(c.Visibility, 0)), c.Consumer)
@@ -80,7 +84,9 @@ func (r *reply) claimed(now int64) (list []claimed, messages int) {
 	for r.more() {
 		l := r.list()
 		res := store.ClaimResult{Token: store.Token(l.int()), Deadline: instantOf(l.int()), Died: int(l.int()), Expired: int(l.int())}
-		res.Ready, res.Repeated = l.int() == 1, l.int() == 1
+		res.Ready = l.int() == 1
+		how := l.int()
+		res.Repeated, res.Spent = how == 1, how == 2
 		res.NextDue = due
 		res.Messages = make([]store.Delivery, 0, len(l.items)/shownValues)
 		for l.more() {

@@ -25,7 +25,7 @@ func (s *Store) Claim(ctx context.Context, p store.ClaimParams) (store.ClaimResu
 func (q *shardedQueue) claim(ctx context.Context, p store.ClaimParams) (store.ClaimResult, error) {
 	if p.Attempt != ([16]byte{}) {
 		res, err := q.repeatClaim(ctx, p)
-		if err != nil || res.Repeated {
+		if err != nil || res.Repeated || res.Spent {
 			return res, err
 		}
 	}
@@ -97,7 +97,7 @@ func (q *shardedQueue) repeatClaim(ctx context.Context, p store.ClaimParams) (st
 	p.Max = 0
 	found, errs := abreast(q.parts, func(_ int, s part) (store.ClaimResult, error) { return s.claimHere(ctx, p) })
 	for _, res := range found {
-		if !res.Repeated {
+		if !res.Repeated && !res.Spent {
 			continue
 		}
 		for _, other := range found {

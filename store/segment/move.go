@@ -121,8 +121,7 @@ func (s *Store) appendMove(source, target *queue, list []model.Moved, rec []byte
 	}
 	model.Stamp(rec[record.HeaderSize:], target.id, now, in.First)
 	lsn := s.append(seal(rec, typeMoved, target.id), true)
-	source.state.ApplyMovedOut(out)
-	target.state.ApplyMovedIn(in)
+	model.ApplyMoved(source.state, target.state, out, in)
 	source.last, source.settled, target.last = lsn, lsn, lsn
 	target.sent(target.state.Next()-1, lsn, s.journal.Durable())
 	return lsn

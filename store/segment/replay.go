@@ -218,14 +218,13 @@ func (l *loader) moved(lsn journal.LSN, pos journal.Position, r record.Record) e
 		return err
 	}
 	source, target := l.store.queues[b.Source], l.store.queues[store.QueueID(r.Object)]
-	out := func() { source.state.ApplyMovedOut(b.MovedOut()) }
 	in := func() { target.state.ApplyMovedIn(b.MovedIn()) }
-	if source == target && target != nil { // one event of one queue, which has all of it or nothing
-		leave, enter := out, in
-		out, in = func() {}, func() { leave(); enter() }
-	}
-	if source != nil && source != target {
-		if err := l.event(source, lsn, b.At, nil, out); err != nil {
+	switch {
+	case source == nil:
+	case source == target: // one event of one queue, which has all of it or nothing
+		in = func() { model.ApplyMoved(source.state, target.state, b.MovedOut(), b.MovedIn()) }
+	default:
+		if err := l.event(source, lsn, b.At, nil, func() { source.state.ApplyMovedOut(b.MovedOut()) }); err != nil {
 			return err
 		}
 	}

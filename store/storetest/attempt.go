@@ -19,6 +19,7 @@ var attemptCases = []testCase{
 	{"remembers nothing of an empty answer", attemptEmpty},
 	{"does not go by what is asked for", attemptAsked},
 	{"is new after an extension", attemptExtended},
+	{"is spent for those that want the first messages only", attemptSpent},
 	{"repeats a locked group", attemptFIFO},
 	{"repeats what fills the flight", attemptLimits},
 	{"is forgotten at a purge", attemptPurge},
@@ -199,4 +200,49 @@ func attemptFields(f *fixture) {
 	first := f.wantAttempt(q, 1, "x", false, "a")
 	again := f.wantAttempt(q, 1, "x", true, "a")
 	f.equal("repeated Claim: Messages", again.Messages, first.Messages)
+}
+
+func attemptSpent(f *fixture) {
+	firstOnly := func(q store.QueueID) store.ClaimResult {
+		p := f.claimParams(q, 2)
+		p.Attempt, p.AttemptWindow, p.FirstOnly = [16]byte{'x'}, attemptWindowLength, true
+		return f.claimWith(p)
+	}
+	for name, c := range map[string]struct {
+		change func(q store.QueueID, r store.ClaimResult)
+		spent  bool
+		then   []string
+	}{
+		"nothing":        {func(store.QueueID, store.ClaimResult) {}, false, []string{"a", "b"}},
+		"one was acked":  {func(q store.QueueID, r store.ClaimResult) { f.settle(q, items(r, store.Done, 0)[1]) }, true, nil},
+		"all were acked": {func(q store.QueueID, r store.ClaimResult) { f.settle(q, items(r, store.Done, 0)...) }, true, nil},
+		"extended":       {func(q store.QueueID, r store.ClaimResult) { f.settle(q, items(r, store.Leased, time.Hour)[0]) }, true, nil},
+		"made visible":   {func(q store.QueueID, r store.ClaimResult) { f.settle(q, items(r, store.Leased, 0)[0]) }, true, nil},
+		"purged":         {func(q store.QueueID, r store.ClaimResult) { f.purge(q, store.Selection{}) }, false, []string{}},
+		"leases ended":   {func(store.QueueID, store.ClaimResult) { f.clock.Advance(lease) }, false, []string{"a", "b"}},
+		"undone": {func(q store.QueueID, r store.ClaimResult) {
+			back := items(r, store.Ready, 0)
+			for i := range back {
+				back[i].Uncount = true
+			}
+			f.settle(q, back...)
+		}, false, []string{"a", "b"}},
+	} {
+		for _, set := range []store.Settings{{}, {Mode: store.FIFO, Tail: true}} {
+			q := f.queue(set)
+			f.send(q, "a", "b", "c")
+			first := firstOnly(q)
+			f.equal(name+": first Claim", bodies(first), []string{"a", "b"})
+			c.change(q, first)
+			for range 2 {
+				r := firstOnly(q)
+				f.equal(name+": repeated Claim: Spent", r.Spent, c.spent)
+				f.equal(name+": repeated Claim", append([]string{}, bodies(r)...), append([]string{}, c.then...))
+			}
+			if c.spent { // it is a new call for those that want one, and after the window
+				f.clock.Advance(attemptWindowLength)
+				f.equal(name+": Claim after the window: Spent", firstOnly(q).Spent, false)
+			}
+		}
+	}
 }

@@ -37,8 +37,6 @@ func (s *plain) Move(_ context.Context, p store.MoveParams) (store.MoveResult, e
 			break
 		}
 		r.Moved++
-		source.remove(m, store.MovedAway, now)
-		source.moved = append(source.moved, m.Seq)
 		o := store.Origin{Queue: p.Source, Seq: m.Seq, SentAt: m.SentAt}
 		if m.Origin != nil {
 			o = *m.Origin
@@ -59,6 +57,8 @@ func (s *plain) Move(_ context.Context, p store.MoveParams) (store.MoveResult, e
 		}
 		r.Bytes += int64(d.Size)
 		target.add(&plainMessage{Delivery: d}, now, now)
+		source.remove(m, store.MovedAway, now) // after that: within a queue its group stays known
+		source.moved = append(source.moved, m.Seq)
 	}
 	r.NextDue = target.nextDue(now)
 	return r, nil

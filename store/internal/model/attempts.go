@@ -26,7 +26,8 @@ type attemptEnd struct {
 type attempt struct {
 	token store.Token
 	ends  Millis
-	seqs  []store.Seq
+	// seqs are what it gave; none once it cannot be repeated any more.
+	seqs []store.Seq
 }
 
 // find finds an attempt whose window has not ended. None has the zero key.
@@ -53,11 +54,11 @@ func (t *attempts) restore(key attemptKey, a attempt) {
 	}
 }
 
-// forget makes the claim with the token one that cannot be repeated.
-func (t *attempts) forget(token store.Token) {
+// spend makes the claim with the token one that cannot be repeated, which is remembered.
+func (t *attempts) spend(token store.Token) {
 	if key, ok := t.held[token]; ok {
 		delete(t.held, token)
-		delete(t.seen, key)
+		t.seen[key] = attempt{token: token, ends: t.seen[key].ends}
 	}
 }
 
@@ -81,8 +82,9 @@ func (t *attempts) expire(now Millis) {
 	for len(t.ending) > 0 && t.ending[0].ends <= now {
 		e := t.ending[0]
 		t.ending = t.ending[1:]
-		if a := t.seen[e.key]; a.ends <= now {
-			t.forget(a.token)
+		if a, ok := t.seen[e.key]; ok && a.ends <= now {
+			delete(t.held, a.token)
+			delete(t.seen, e.key)
 		}
 	}
 	if len(t.ending) == 0 {
@@ -92,6 +94,9 @@ func (t *attempts) expire(now Millis) {
 
 // holds says whether all messages of an attempt are still leased under its token.
 func (q *Queue) holds(a attempt) bool {
+	if len(a.seqs) == 0 {
+		return false
+	}
 	for _, seq := range a.seqs {
 		n, touched := q.slots.find(seq)
 		if !touched || q.slots.slab[n].state != leased || q.slots.slab[n].token != a.token {
@@ -99,4 +104,9 @@ func (q *Queue) holds(a attempt) bool {
 		}
 	}
 	return true
+}
+
+// spent says whether a lease of the attempt was changed, or a message of it has left the queue.
+func (q *Queue) spent(a attempt) bool {
+	return len(a.seqs) == 0 || slices.ContainsFunc(a.seqs, func(seq store.Seq) bool { return !q.Live(seq) })
 }

@@ -21,10 +21,16 @@ type Lease struct {
 func (q *Queue) Claim(now Millis, p store.ClaimParams) (ev Claimed, leases []Lease, changed bool) {
 	q.advance(now)
 	ev = Claimed{At: now, Deadline: after(now, p.Visibility)}
-	if a, ok := q.attempts.find(p.Attempt, now); ok && q.holds(a) {
-		ev.Token, ev.Seqs, ev.Repeated, ev.Returned = a.token, a.seqs, true, true
-		q.ApplyClaimed(ev)
-		return ev, q.leasesOf(ev.Seqs), true
+	if a, ok := q.attempts.find(p.Attempt, now); ok {
+		switch {
+		case q.holds(a):
+			ev.Token, ev.Seqs, ev.Repeated, ev.Returned = a.token, a.seqs, true, true
+			q.ApplyClaimed(ev)
+			return ev, q.leasesOf(ev.Seqs), true
+		case p.FirstOnly && q.spent(a):
+			ev.Spent = true
+			return ev, nil, false
+		}
 	}
 	ev.Token, ev.Consumer = q.token+1, p.Consumer
 	c := claiming{queue: q, now: now}

@@ -65,6 +65,8 @@ type Claimed struct {
 	AttemptEnds Millis
 	// Repeated says that the leases were there and only end at another time.
 	Repeated bool
+	// Spent says that nothing was claimed: the attempt was used up. Such an event is not written.
+	Spent bool
 	// Returned says that some of Seqs had been given back or delayed before. It is not encoded.
 	Returned bool
 }

@@ -84,6 +84,18 @@ func (q *Queue) StillMovable(now Millis, sel *store.Selection, list []Moved) []M
 // DeadLen counts dead messages.
 func (q *Queue) DeadLen() int64 { return q.dead.len() }
 
+// ApplyMoved carries out both halves of a move. Of one within a queue the messages arrive first, so that their groups stay
+// known.
+func ApplyMoved(source, target *Queue, out MovedOut, in MovedIn) {
+	if source == target {
+		source.ApplyMovedIn(in)
+		source.ApplyMovedOut(out)
+		return
+	}
+	source.ApplyMovedOut(out)
+	target.ApplyMovedIn(in)
+}
+
 // ApplyMovedOut removes messages that went elsewhere.
 func (q *Queue) ApplyMovedOut(ev MovedOut) {
 	q.advance(ev.At)

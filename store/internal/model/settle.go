@@ -147,7 +147,7 @@ func (q *Queue) change(now Millis, c Change) {
 	case store.Ready:
 		q.giveBack(n, now, c)
 	case store.Leased:
-		q.attempts.forget(s.token) // whose answer has arrived
+		q.attempts.spend(s.token) // whose answer has arrived
 		q.leave(n)
 		q.setLeased(n, c.Due)
 		q.advance(now) // it may end at once

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
 -- Leases ready messages in the order of the queue.
 -- KEYS: those of the queue. ARGV: as for every queue, then
---   5  attempt, empty for none, 6 how long it is remembered (ms)
+--   5  attempt, empty for none, 6 how long it is remembered (ms); negative if one that is spent is not to be a new claim
 --   7… for each claim, one after the other (with an attempt there is one): how many at most, bound of the sum of their sizes,
 --      how long the lease lasts (ms), consumer
--- Returns {now, 1, commit, next due, then for each claim {token, deadline, died, expired, 1 if there are more, 1 if repeated,
+-- Returns {now, 1, commit, next due, then for each claim {token, deadline, died, expired, 1 if there are more, 1 if repeated or 2 if spent,
 -- of each message the values of shown}}. Claims may be left out at the end, not the first, when those before were much work:
 -- they were not made.
 -- include: queue_quick
@@ -128,21 +128,25 @@ local function give(m)
 end
 
 -- repeated leases again what the first claim under this attempt gave, if all of it is still leased and none was extended,
--- since then its answer has arrived. It returns the token.
+-- since then its answer has arrived. It returns the token, or nil and whether it is spent: one has left the queue or was
+-- extended.
 local function repeated()
   local ends = ARGV[5] ~= '' and redis.call('ZSCORE', key.known_ends, 'a' .. ARGV[5])
   if not ends or tonumber(ends) <= now then
     return nil
   end
   local first = cmsgpack.unpack(redis.call('HGET', key.known, 'a' .. ARGV[5])) -- token, sequences
-  local token, list = table.remove(first, 1), {}
+  local token, list, held, spent = table.remove(first, 1), {}, true, false
   load(first)
   for i, seq in ipairs(first) do
     local m = find(seq)
-    if not m or m.state ~= LEASED or m.token ~= token or m.extended > 0 then
-      return nil
-    end
+    local own = m and m.token == token
+    spent = spent or not m or own and m.extended > 0
+    held = held and own and m.state == LEASED and m.extended == 0
     list[i] = m
+  end
+  if not held then
+    return nil, spent
   end
   load_entries(first)
   for _, m in ipairs(list) do
@@ -159,7 +163,7 @@ local function remember_attempt(token)
     first[#first + 1] = reply[i]
   end
   redis.call('HSET', key.known, 'a' .. ARGV[5], cmsgpack.pack(first))
-  redis.call('ZADD', key.known_ends, now + tonumber(ARGV[6]), 'a' .. ARGV[5])
+  redis.call('ZADD', key.known_ends, now + math.abs(tonumber(ARGV[6])), 'a' .. ARGV[5])
 end
 
 local PART = 64 -- how much of a line is read at once, at most
@@ -437,9 +441,12 @@ end
 local function claim(i)
   max, max_bytes, deadline, consumer = tonumber(ARGV[i]), tonumber(ARGV[i + 1]), now + tonumber(ARGV[i + 2]), ARGV[i + 3]
   reply, given_n, died, expired, serving, limit, begun_avail = { 0, 0, 0, 0, 0, 0 }, 0, 0, 0, nil, nil, nil
-  local token, bytes = repeated(), 0
-  local again = token ~= nil
-  if not again then
+  local token, spent = repeated()
+  local again, bytes = token ~= nil, 0
+  spent = spent and tonumber(ARGV[6]) < 0
+  if spent then
+    token = 0
+  elseif not again then
     token = counters.token + 1
     bytes = take(token)
     if given_n > 0 then
@@ -450,7 +457,7 @@ local function claim(i)
     end
   end
   reply[1], reply[2], reply[3], reply[4] = token, deadline, died, expired
-  reply[5], reply[6] = claimable() and 1 or 0, again and 1 or 0
+  reply[5], reply[6] = claimable() and 1 or 0, spent and 2 or again and 1 or 0
   return bytes
 end
 
