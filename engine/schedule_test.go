@@ -898,3 +898,41 @@ func TestChangeWhileItFires(t *testing.T) {
 		})
 	}
 }
+
+// TestTheWallClockIsNoMatterOfDurations sets it while a cooling-off time runs, which does not notice, and while a
+// queue is paused until a time, which follows. When the queue was made is shown by the clock as it is.
+func TestTheWallClockIsNoMatterOfDurations(t *testing.T) {
+	for _, by := range []time.Duration{-24 * time.Hour, -time.Hour, -time.Second, time.Second, time.Hour, 365 * 24 * time.Hour} {
+		t.Run(by.String(), func(t *testing.T) {
+			inBubble(t, func(b *timed) {
+				if began, err := b.engine.Cool(b.Context(), scheduled, "purge", time.Minute); !began || err != nil {
+					b.Fatal(began, err)
+				}
+				until := time.Now().Add(30 * time.Minute)
+				if _, err := b.engine.PauseQueue(b.Context(), scheduled, true, true, until); err != nil {
+					b.Fatal(err)
+				}
+				made, err := b.engine.Queue(b.Context(), scheduled)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.shift.Store(int64(by))
+				b.pass(59 * time.Second)
+				if cooling, err := b.engine.Cooling(b.Context(), scheduled, "purge"); !cooling || err != nil {
+					b.Errorf("after 59 s: cooling %v, %v", cooling, err)
+				}
+				b.pass(time.Second)
+				if cooling, err := b.engine.Cooling(b.Context(), scheduled, "purge"); cooling || err != nil {
+					b.Errorf("after a minute: cooling %v, %v", cooling, err)
+				}
+				q, err := b.engine.Queue(b.Context(), scheduled)
+				if err != nil || q.Paused.Produce != time.Now().Add(by).Before(until) {
+					b.Errorf("paused until %v, at %v: %+v, %v", until, time.Now().Add(by), q.Paused, err)
+				}
+				if want := made.CreatedAt.Add(by); !q.CreatedAt.Equal(want) {
+					b.Errorf("created at %v by the clock as it is now, want %v", q.CreatedAt, want)
+				}
+			})
+		})
+	}
+}
