@@ -131,6 +131,7 @@ func openRedis(ctx context.Context, serving serveOptions, c *clock, log *slog.Lo
 	o.Warning = func(s string) { log.Warn(s) } //nolint:sloglint // a sentence for people
 	o.Gap = func(g store.Gap) { noteGap(log, m, c.wall(), g) }
 	o.ClockSet = func(c redis.ClockSet) {
+		m.ClockStepped(c.At, c.By)
 		log.Warn("the clock of a Redis was set, or one with another clock has taken over; leases, delays and retention do not follow it",
 			slog.String("server", c.Server), slog.Duration("by", c.By))
 	}
