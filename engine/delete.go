@@ -126,8 +126,8 @@ func (e *Engine) mustBeEmpty(ctx context.Context, q *queue) error {
 		return fromStore(fmt.Errorf("count %s: %w", q.ref, err))
 	}
 	switch alive := stats.Ready + stats.Leased + stats.Delayed; {
-	case stats.Moving:
-		return conflict("", "Messages are under way from it to another queue; repeat this in half a minute, or "+byForce+".")
+	case stats.Moving > 0:
+		return conflict("", fmt.Sprintf("Messages (%d) are under way from it to another queue; repeat this in half a minute, or %s.", stats.Moving, byForce))
 	case alive > 0:
 		return conflict("", fmt.Sprintf("The queue still has messages (%d); consume them first, or %s.", alive+stats.Dead, byForce))
 	case stats.Dead > 0:

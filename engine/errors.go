@@ -200,7 +200,7 @@ func fromStore(err error) *Error {
 		e.Detail = "The server is stopping; repeat the request elsewhere or later."
 	case errors.Is(err, store.ErrCorrupt):
 		e.RetryAfter = 0
-		e.Detail = "Stored data is damaged; run dabba fsck on the data folder."
+		e.Detail = "Stored data is damaged: the server's log says what. Run dabba fsck on a data folder; in Redis restore or remove the key that it names."
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		e.Detail = "The request was given up before it was done; repeat it."
 	default:

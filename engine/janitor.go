@@ -71,6 +71,13 @@ func (e *Engine) janitorFailed(ctx context.Context, q *queue, err error) {
 	e.dueIn(q, janitorRetry)
 }
 
+// janitorEvent reports work in the background that failed.
+func (e *Engine) janitorEvent(ref Ref, err error) {
+	if e.events.JanitorFailed != nil {
+		e.events.JanitorFailed(ref, err)
+	}
+}
+
 // dueIn notes that q will be due in d.
 func (e *Engine) dueIn(q *queue, d time.Duration) { e.dueAt(q, e.clock.in(d)) }
 

@@ -35,7 +35,7 @@ func (s *slowMoves) Scan(ctx context.Context, p store.ScanParams) (store.ScanRes
 
 func (s *slowMoves) Stats(ctx context.Context, q store.QueueID) (store.Stats, error) {
 	if s.moving.Load() {
-		return store.Stats{OldestAge: -1, NextDue: store.NoDue, Moving: true}, nil
+		return store.Stats{OldestAge: -1, NextDue: store.NoDue, Moving: 3}, nil
 	}
 	return s.Store.Stats(ctx, q)
 }

@@ -25,6 +25,10 @@ func (e *Engine) reconcile(ctx context.Context) error {
 			return err
 		}
 		r, err := decodeRecord(p)
+		if err != nil && e.shared() {
+			e.janitorEvent(ref, err)
+			return nil // the others are served
+		}
 		if err != nil {
 			return err
 		}
@@ -52,7 +56,7 @@ func (e *Engine) reconcile(ctx context.Context) error {
 // is away. It is likely that another node has told the store what this one could not; if not, the first call that the store
 // then refuses makes up for it.
 func (e *Engine) isPutOff(err error) bool {
-	return e.shared() && (errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown))
+	return e.shared() && (errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) || errors.Is(err, store.ErrCorrupt))
 }
 
 // unlessFull is err, unless it says that there is no room for a queue or topic that is half made. The next call on it makes

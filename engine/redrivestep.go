@@ -71,7 +71,7 @@ func (e *Engine) allConcluded(ctx context.Context, q *queue) error {
 	if err != nil {
 		return e.again(ctx, fmt.Errorf("count %s: %w", q.ref, err), q)
 	}
-	if stats.Moving {
+	if stats.Moving > 0 {
 		return fmt.Errorf("%w: messages of %s are still on their way to another queue", store.ErrUnavailable, q.ref)
 	}
 	return nil

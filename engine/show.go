@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/dabba-mq/dabba/store"
 )
@@ -50,7 +51,7 @@ func shown(now store.Clock, ref Ref, s *setup, stats store.Stats) Queue {
 		ETag:   etag(s.revision),
 		Counts: Counts{
 			Ready: stats.Ready, Leased: stats.Leased, Delayed: stats.Delayed, Dead: stats.Dead,
-			Bytes: stats.Bytes, Approximate: stats.Approximate,
+			Moving: stats.Moving, Bytes: stats.Bytes, Approximate: stats.Approximate,
 		},
 		OldestAge: stats.OldestAge,
 		CreatedAt: showStamp(now, s.created, s.createdAt), ChangedAt: showStamp(now, s.changed, s.changedAt),
@@ -59,20 +60,44 @@ func shown(now store.Clock, ref Ref, s *setup, stats store.Stats) Queue {
 
 // Queues lists the tenant's queues whose name has the prefix and comes after the given one, by name, at most limit
 // (from 1 to 1,001, which is a page and one more; anything else means 1,000), and only those that visible says, nil for all.
-// Fewer than limit means that there are no more.
+// Fewer than limit means that there are no more. One that cannot be counted is listed with the reason.
 func (e *Engine) Queues(ctx context.Context, tenant, prefix, after string, limit int, visible func(name string) bool) ([]Queue, error) {
 	start := ""
 	if after != "" {
 		start = tenantPrefix(tenant) + after
 	}
+	patience := listTime
 	found, err := listed(ctx, e, tenantPrefix(tenant)+prefix, start, limit, func(p store.Pair) (Queue, error) {
 		if ref, err := refOfKey(p.Key); err == nil && visible != nil && !visible(ref.Name) {
 			return Queue{}, errHidden
 		}
-		return e.showListed(ctx, p)
+		began := e.clock.moment()
+		q, err := e.showListed(ctx, p)
+		if err == nil || ErrorOf(err).Code == CodeNotFound || ctx.Err() != nil {
+			return q, err
+		}
+		if patience -= time.Duration(e.clock.moment() - began); patience <= 0 {
+			return q, err // the store does not answer
+		}
+		return uncountedQueue(p, err)
 	})
 	if err != nil {
 		return nil, fromStore(fmt.Errorf("list the queues of %s: %w", tenant, err))
 	}
 	return found, nil
+}
+
+// uncountedQueue shows what the catalog has of a queue that cannot be counted: it does not hide the others.
+func uncountedQueue(p store.Pair, why error) (Queue, error) {
+	ref, err := refOfKey(p.Key)
+	if err != nil {
+		return Queue{}, fromStore(err)
+	}
+	r, err := decodeRecord(p)
+	if err != nil {
+		r, why = record{config: DefaultConfig(), revision: p.Revision}, err
+	}
+	q := shown(ref, r.setup(), store.Stats{OldestAge: -1})
+	q.Uncounted = fromStore(why)
+	return q, nil
 }

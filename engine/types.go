@@ -255,12 +255,17 @@ type Queue struct {
 	// CreatedAt and ChangedAt are when the queue was created and when its ETag last changed, by the wall clock; zero when
 	// that was done by a version that did not keep it.
 	CreatedAt, ChangedAt time.Time
+	// Uncounted is why Counts are unknown and zero, in a list; nil if they are not.
+	Uncounted *Error
 }
 
 // Counts are exact, durable and agree with one another, unless Approximate.
 type Counts struct {
 	Ready, Leased, Delayed, Dead int64
-	// Bytes is the sum of bodies and attributes of all of them.
+	// Moving are on their way to another queue, as dead ones to their dead-letter queue, and not counted in Bytes. When the store
+	// is away in the middle of that, it may take some minutes.
+	Moving int64
+	// Bytes is the sum of bodies and attributes of all others.
 	Bytes int64
 	// Approximate says that the queue has shards: the counts are sums of what each of them counted at its own moment.
 	Approximate bool

@@ -502,9 +502,10 @@ type Stats struct {
 	OldestAge time.Duration
 	Revision  uint64
 	NextDue   time.Duration
-	// Moving says that a Move from here is not concluded: its messages are in no count until they are in the target, or back.
-	// Stores in which a move is one step never say so.
-	Moving bool
+	// Moving counts the messages of Moves from here that are not concluded: they are in no other count, and not in Bytes, until
+	// they are in the target, or back. For a moment they may be counted in the target already.
+	// In stores in which a move is one step it is 0.
+	Moving int64
 	// Approximate says that these are sums of several instants: the queue has several shards.
 	Approximate bool
 }

@@ -52,6 +52,7 @@ func (s *queueStates) Collect(out chan<- prometheus.Metric) {
 			{"leased", q.Counts.Leased},
 			{"delayed", q.Counts.Delayed},
 			{"dead", q.Counts.Dead},
+			{"moving", q.Counts.Moving},
 		} {
 			out <- prometheus.MustNewConstMetric(messages, prometheus.GaugeValue, float64(s.n), s.state)
 		}

@@ -104,6 +104,9 @@ func queueOf(q engine.Queue) Queue {
 
 		QueueNumbers: numbersOf(q.Numbers),
 	}
+	if q.Uncounted != nil {
+		out.Uncounted = q.Uncounted.Detail
+	}
 	if q.OldestAge >= 0 {
 		out.OldestAge = new(Duration(q.OldestAge.Truncate(time.Millisecond)))
 	}

@@ -15,6 +15,8 @@ type Queue struct {
 	OldestAge *Duration `json:"oldest_age" validate:"required" swaggertype:"string" extensions:"x-nullable" example:"12s"`
 	// What the queue does not do for now; absent when it does everything.
 	Paused *Paused `json:"paused,omitzero"`
+	// In a list, why this queue could not be counted: its counts are then unknown and shown as 0. Absent when they are known.
+	Uncounted string `json:"uncounted,omitzero"`
 	QueueNumbers
 	// Of a change only: what was accepted and will not work as things are now. Absent when there is nothing.
 	Warnings []Warning `json:"warnings,omitzero"`
@@ -32,7 +34,9 @@ type Counts struct {
 	Leased  int64 `json:"leased" validate:"required"`
 	Delayed int64 `json:"delayed" validate:"required"`
 	Dead    int64 `json:"dead" validate:"required"`
-	// Bodies and attributes of all of them.
+	// Messages on their way to another queue, as dead ones to their dead-letter queue. Absent when there are none.
+	Moving int64 `json:"moving,omitzero"`
+	// Bodies and attributes of all others.
 	Bytes int64 `json:"bytes" validate:"required"`
 	// The queue has shards: the counts are sums of what each of them counted at its own moment. Absent for other queues.
 	Approximate bool `json:"approximate,omitzero"`

@@ -56,7 +56,7 @@ var attributes = []attribute{
 	{name: "CreatedTimestamp", get: showTime(func(q *engine.Queue) time.Time { return q.CreatedAt })},
 	{name: "LastModifiedTimestamp", get: showTime(func(q *engine.Queue) time.Time { return q.ChangedAt })},
 	{name: "ApproximateNumberOfMessages", get: showCount(func(n engine.Counts) int64 { return n.Ready })},
-	{name: "ApproximateNumberOfMessagesNotVisible", get: showCount(func(n engine.Counts) int64 { return n.Leased })},
+	{name: "ApproximateNumberOfMessagesNotVisible", get: showCount(func(n engine.Counts) int64 { return n.Leased + n.Moving })},
 	{name: "ApproximateNumberOfMessagesDelayed", get: showCount(func(n engine.Counts) int64 { return n.Delayed })},
 }
 

@@ -460,7 +460,7 @@ func (h *halves) conclude(what string, q [2]store.QueueID) {
 			return
 		}
 		stats, err := h.Stats(h.Context(), q[0])
-		if err != nil || !stats.Moving {
+		if err != nil || stats.Moving == 0 {
 			return
 		}
 	}

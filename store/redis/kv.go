@@ -41,7 +41,7 @@ func (s *Store) Get(ctx context.Context, key string) (store.Pair, error) {
 // Put implements [store.KV].
 func (s *Store) Put(ctx context.Context, key string, value []byte, prev store.Revision) (store.Revision, error) {
 	sc := kvPut
-	if prev != 0 && prev != store.AnyRevision {
+	if prev != 0 { // what is there, or one of the few pairs that are written whatever is there
 		sc = kvReplace
 	}
 	r, now, err := s.timed(ctx, sc, s.kvKeys(6), key, value, expected(prev))
@@ -87,12 +87,14 @@ func (s *Store) List(ctx context.Context, prefix, after string, limit int) ([]st
 			break
 		}
 		for r.more() {
-			list = append(list, store.Pair{Key: r.text(), Value: []byte(r.text()), Revision: store.Revision(r.int())})
+			p := store.Pair{Key: r.text(), Value: []byte(r.text()), Revision: store.Revision(r.int())}
+			if from = "(" + p.Key; p.Revision != 0 {
+				list = append(list, p)
+			}
 		}
 		if err := r.done(); err != nil {
 			return nil, err
 		}
-		from = "(" + list[len(list)-1].Key
 	}
 	return list, nil
 }

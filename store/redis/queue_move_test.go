@@ -166,8 +166,8 @@ func TestMoveStopsBetweenSteps(t *testing.T) {
 				m.must("Close", m.first.Close())
 				st, err := m.next.Stats(m.Context(), moveSource)
 				m.must("Stats", err)
-				if under := n == 1 || n == 2; st.Moving != under {
-					m.Errorf("after %d steps Stats says moving: %t, want %t", n, st.Moving, under)
+				if under := n == 1 || n == 2; st.Moving > 0 != under {
+					m.Errorf("after %d steps Stats says %d are moving, want some: %t", n, st.Moving, under)
 				}
 				moved := []string{"a", "b", "c"}
 				if acked {

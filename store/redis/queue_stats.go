@@ -19,7 +19,7 @@ func (s part) stats(ctx context.Context, id store.QueueID) (store.Stats, error) 
 	if oldest := r.int(); oldest >= 0 {
 		st.OldestAge = ageOf(now, oldest)
 	}
-	st.Revision, st.NextDue, st.Moving = r.uint(), until(now, r.int()), r.int() == 1
+	st.Revision, st.NextDue, st.Moving = r.uint(), until(now, r.int()), r.int()
 	return st, r.done()
 }
 

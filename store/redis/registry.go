@@ -77,7 +77,7 @@ func (s *Store) page(ctx context.Context, kind byte, after uint64, limit int, na
 		}
 		ids := make([]uint64, len(names))
 		there := make([]*redis.BoolCmd, len(names))
-		_, err = c.Pipelined(ctx, func(c redis.Pipeliner) error {
+		_, _ = c.Pipelined(ctx, func(c redis.Pipeliner) error {
 			for i := range names {
 				if ids[i], err = strconv.ParseUint(names[i], 10, 64); err != nil {
 					return err
@@ -87,9 +87,17 @@ func (s *Store) page(ctx context.Context, kind byte, after uint64, limit int, na
 			return nil
 		})
 		for i := range ids {
-			if err == nil && there[i].Val() {
+			if err != nil {
+				break
+			}
+			exists, failed := there[i].Result()
+			if redis.HasErrorPrefix(failed, "WRONGTYPE") {
+				exists, failed = true, nil // all but its counters is there
+			}
+			if exists {
 				p.exist = append(p.exist, ids[i])
 			}
+			err = failed
 		}
 		if len(ids) == limit {
 			p.last = ids[limit-1]

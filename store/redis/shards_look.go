@@ -32,7 +32,7 @@ func (q *shardedQueue) stats(ctx context.Context, id store.QueueID) (store.Stats
 		sum.OldestAge = max(sum.OldestAge, c.OldestAge)
 		sum.Revision = min(sum.Revision, c.Revision)
 		sum.NextDue = min(sum.NextDue, c.NextDue)
-		sum.Moving = sum.Moving || c.Moving
+		sum.Moving += c.Moving
 	}
 	sum.Approximate = true
 	return sum, nil

@@ -8,9 +8,11 @@ local err = unexpected(key, ARGV[4])
 if err then
   return err
 end
-if redis.call('ZREM', KEYS[3], key) == 0 then
+if redis.call('HEXISTS', KEYS[2], key) == 0 then
   return {seen, 0}
 end
+local revision = new_revision()
+redis.call('HDEL', KEYS[2], key) -- from here on it is gone; the rest is passed over if it stays
 redis.call('HDEL', KEYS[1], key)
-redis.call('HDEL', KEYS[2], key)
-return {seen, new_revision()}
+redis.call('ZREM', KEYS[3], key)
+return {seen, revision}

@@ -7,8 +7,13 @@ local function put(key, value, prev)
     return err
   end
   local revision = new_revision()
-  redis.call('HSET', KEYS[1], key, value)
-  redis.call('HSET', KEYS[2], key, revision)
   redis.call('ZADD', KEYS[3], 0, key)
+  if redis.call('HEXISTS', KEYS[2], key) == 0 then
+    redis.call('HSET', KEYS[1], key, value)
+    redis.call('HSET', KEYS[2], key, revision) -- from here on it is there
+  else
+    redis.call('HSET', KEYS[2], key, revision) -- a failure after this leaves the old value, which counts as changed
+    redis.call('HSET', KEYS[1], key, value)
+  end
   return {seen, revision}
 end

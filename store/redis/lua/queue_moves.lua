@@ -67,6 +67,15 @@ local function moves_out(patience)
   return ids
 end
 
+-- moving_out counts the messages of the moves that are not concluded.
+local function moving_out()
+  local n = 0
+  for _, packed in ipairs(redis.call('HVALS', key.moves)) do
+    n = n + #cmsgpack.unpack(packed)[8]
+  end
+  return n
+end
+
 -- note_moved_away adds a sequence to the spans of those that were moved away.
 local function note_moved_away(seq)
   local first, last = seq, seq

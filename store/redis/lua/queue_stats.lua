@@ -2,8 +2,9 @@
 -- Counts the messages of a queue.
 -- KEYS: those of the queue. ARGV: as for every queue, with an empty revision.
 -- Returns {now, 1, commit, ready, leased, delayed, dead, bytes, tick of the oldest ready one or -1, revision, next due,
--- 1 if moves from here are not concluded}.
+-- how many messages are on their way out}.
 -- include: queue_begin
+-- include: queue_moves
 
 local early = begin()
 if early then
@@ -13,5 +14,5 @@ local _, oldest = eldest()
 return {
   now, 1, made(), counters.ready, counters.leased, counters.delayed, counters.dead,
   counters.bytes, oldest or -1, revision, next_due(),
-  redis.call('EXISTS', key.moves),
+  moving_out(),
 }
