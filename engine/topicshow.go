@@ -58,11 +58,11 @@ func (e *Engine) Topics(ctx context.Context, tenant, prefix, after string, limit
 		if visible != nil && !visible(ref.Name) {
 			return Topic{}, errHidden
 		}
-		if err := e.catchUpTopic(ctx, ref, p.Revision); err != nil {
-			return Topic{}, err
-		}
 		began := e.clock.moment()
-		t, err := e.showTopic(ctx, ref)
+		var t Topic
+		if err = e.catchUpTopic(ctx, ref, p.Revision); err == nil {
+			t, err = e.showTopic(ctx, ref)
+		}
 		if err == nil || ErrorOf(err).Code == CodeNotFound || ctx.Err() != nil {
 			return t, err
 		}

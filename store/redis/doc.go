@@ -101,7 +101,7 @@
 //
 // The names of a log are these:
 //
-//	c     hash        (for an hour after the log was dropped only the field dropped) revision, partitions, age and bytes of
+//	c     hash        pending, the key of the last append that had one, until it is counted; (for an hour after the log was dropped only the field dropped) revision, partitions, age and bytes of
 //	                  retention (milliseconds, 0 for none), now (as above), fenced (the bump at its creation, absent for
 //	                  none), and p<number> for each partition that had a record: first, next, gone, total, call and kept,
 //	                  and after a failover fenced, and beginning and end of each hole, see lua/log.lua

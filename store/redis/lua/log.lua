@@ -35,7 +35,7 @@ local function openPartition(c, p)
   return part
 end
 
-local function savePartition(c, part)
+local function packPartition(part)
   local state = string.format('%.0f %.0f %.0f %.0f %.0f %.0f', part.first, part.next, part.gone, part.total, part.call, part.kept)
   if part.fenced > 0 then
     state = state .. string.format(' %.0f', part.fenced)
@@ -43,8 +43,10 @@ local function savePartition(c, part)
       state = state .. string.format(' %.0f', n)
     end
   end
-  redis.call('HSET', c, 'p' .. part.number, state)
+  return state
 end
+
+local function savePartition(c, part) redis.call('HSET', c, 'p' .. part.number, packPartition(part)) end
 
 -- The first offset from one on that holds a record or may come to do so.
 local function behindHoles(part, offset)

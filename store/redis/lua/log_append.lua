@@ -27,6 +27,12 @@ for _, key in ipairs(redis.call('ZRANGEBYSCORE', e, '-inf', now, 'LIMIT', 0, 100
   redis.call('HDEL', o, key)
 end
 if once ~= '' then
+  -- What is remembered of an append that failed before its records were counted is forgotten.
+  local pending = redis.call('HGET', c, 'pending')
+  if pending and pending ~= '' then
+    redis.call('HDEL', o, pending)
+    redis.call('ZREM', e, pending)
+  end
   local packed = redis.call('HGET', o, once)
   local first = packed and cmsgpack.unpack(packed)
   if first and first.ends > now then
@@ -66,6 +72,38 @@ local function raise(f, field, highest, stamp)
   redis.call('HSET', f, field, string.format('%.0f %.0f', highest, stamp))
 end
 
+-- add appends a record to the stream of a partition. What lies behind it there is of an append that failed half-way: it was
+-- never counted, and is removed.
+local function add(part, ...)
+  local id = string.format('%.0f-1', part.next)
+  local added = redis.pcall('XADD', part.s, id, ...)
+  if type(added) ~= 'table' then
+    return
+  end
+  if not string.find(added.err, 'equal or smaller', 1, true) then
+    error(added)
+  end
+  for _, record in ipairs(redis.call('XRANGE', part.s, id, '+')) do
+    redis.call('XDEL', part.s, record[1])
+  end
+  redis.call('XSETID', part.s, part.next > 0 and string.format('%.0f-1', part.next - 1) or '0-0')
+  redis.call('XADD', part.s, id, ...)
+end
+
+-- rowsOf are the facts of the records of a block that were counted, and the highest time of these.
+local function rowsOf(part, block)
+  local have = redis.call('HGET', part.f, block)
+  local counted = part.next % perBlock
+  local rows, highest = string.sub(have, headLen + 1, headLen + counted * rowLen), struct.unpack('<d', have)
+  if #have > headLen + #rows then
+    highest = -math.huge
+    for i = 0, counted - 1 do
+      highest = math.max(highest, (struct.unpack('<d', rows, i * rowLen + 1)))
+    end
+  end
+  return rows, highest
+end
+
 local function appendTo(part)
   local block, rows, highest, stamp = blockOf(part.next), {}, -math.huge, -math.huge
   local function finish()
@@ -74,9 +112,7 @@ local function appendTo(part)
     raise(part.f, '3:' .. blockOf(blockOf(block)), highest, stamp)
   end
   if part.next % perBlock > 0 then
-    local have = redis.call('HGET', part.f, block)
-    highest = struct.unpack('<d', have)
-    rows[1] = string.sub(have, headLen + 1)
+    rows[1], highest = rowsOf(part, block)
   end
   part.call = part.next
   for i = part.arg, part.arg + 3 * part.count - 1, 3 do
@@ -87,7 +123,7 @@ local function appendTo(part)
     else
       time, stamp = string.format('@%.0f', now), now
     end
-    redis.call('XADD', part.s, string.format('%.0f-1', part.next), 'size', size, 'time', time, 'body', payload)
+    add(part, 'size', size, 'time', time, 'body', payload)
     rows[#rows + 1] = struct.pack('<ddd', own or noTime, part.total, now)
     part.next, part.total = part.next + 1, part.total + tonumber(size)
     if part.next % perBlock == 0 then
@@ -99,22 +135,27 @@ local function appendTo(part)
     finish()
   end
   reclaim(part.s, part.f, part)
-  savePartition(c, part)
 end
 
-local due, places = -1, {}
+local due, places, states = -1, {}, { 'now', now }
 for _, part in ipairs(parts) do
   appendTo(part)
+  states[#states + 1], states[#states + 2] = 'p' .. part.number, packPartition(part)
   due = sooner(due, retentionDue(log, part.f, part, now, clocks.protected))
   places[#places + 1] = part.number
   places[#places + 1] = part.call
   places[#places + 1] = part.count
-  redis.call('SPUBLISH', channel, 'l' .. generation .. ':' .. part.number)
 end
-redis.call('HSET', c, 'now', now)
 if once ~= '' then
   local ends = now + tonumber(ARGV[7])
+  redis.call('HSET', c, 'pending', once)
   redis.call('HSET', o, once, cmsgpack.pack({fingerprint = ARGV[6], at = now, ends = ends, note = ARGV[8], parts = places}))
   redis.call('ZADD', e, ends, once)
+  states[#states + 1], states[#states + 2] = 'pending', ''
+end
+-- Here the records come to be, all at once. Should the script fail before, the next append removes what it has left.
+redis.call('HSET', c, unpack(states))
+for _, part in ipairs(parts) do
+  redis.call('SPUBLISH', channel, 'l' .. generation .. ':' .. part.number)
 end
 return {now, 'appended', due, places}
