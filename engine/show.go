@@ -79,7 +79,7 @@ func (e *Engine) Queues(ctx context.Context, tenant, prefix, after string, limit
 		if patience -= time.Duration(e.clock.moment() - began); patience <= 0 {
 			return q, err // the store does not answer
 		}
-		return uncountedQueue(p, err)
+		return e.uncountedQueue(p, err)
 	})
 	if err != nil {
 		return nil, fromStore(fmt.Errorf("list the queues of %s: %w", tenant, err))
@@ -88,7 +88,7 @@ func (e *Engine) Queues(ctx context.Context, tenant, prefix, after string, limit
 }
 
 // uncountedQueue shows what the catalog has of a queue that cannot be counted: it does not hide the others.
-func uncountedQueue(p store.Pair, why error) (Queue, error) {
+func (e *Engine) uncountedQueue(p store.Pair, why error) (Queue, error) {
 	ref, err := refOfKey(p.Key)
 	if err != nil {
 		return Queue{}, fromStore(err)
@@ -97,7 +97,7 @@ func uncountedQueue(p store.Pair, why error) (Queue, error) {
 	if err != nil {
 		r, why = record{config: DefaultConfig(), revision: p.Revision}, err
 	}
-	q := shown(ref, r.setup(), store.Stats{OldestAge: -1})
+	q := shown(e.store.Clock(), ref, r.setup(), store.Stats{OldestAge: -1})
 	q.Uncounted = fromStore(why)
 	return q, nil
 }
