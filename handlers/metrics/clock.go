@@ -18,7 +18,7 @@ type Clock struct {
 }
 
 // Gap is the time that the store was closed for: what counted as elapsed and what the wall clock showed. Measured says that the
-// machine's boot clock was there to tell.
+// machine's boot clock measured it.
 type Gap struct {
 	Counted, Wall time.Duration
 	Measured      bool

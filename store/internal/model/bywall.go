@@ -5,7 +5,7 @@ import "github.com/dabba-mq/dabba/store"
 // byWall is what waits for the wall clock to show a time. A message that was never touched is of kind planned, with that time
 // in its columns; one with a slot is delayed without an end in queue time, and is listed in until.
 type byWall struct {
-	// ahead is by how much the wall clock is ahead of queue time since an instant, as far as the queue was told.
+	// ahead is by how much the wall clock is ahead of queue time since an instant, as far as the queue knows.
 	ahead Ahead
 	since Millis
 	// walls lists by the wall clock when they become ready; some may not wait any more.
@@ -22,7 +22,7 @@ const endless = Millis(1 << 61)
 // Waits says whether messages wait for the wall clock.
 func (q *Queue) Waits() bool { return q.byWall.planned > 0 || len(q.byWall.until) > 0 }
 
-// Ahead is by how much the wall clock is ahead, as far as the queue was told.
+// Ahead is by how much the wall clock is ahead, as far as the queue knows.
 func (q *Queue) Ahead() Ahead { return q.byWall.ahead }
 
 // Step returns the event that the wall clock is ahead by another measure than the queue knows.

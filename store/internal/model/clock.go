@@ -79,7 +79,7 @@ func (c *Clock) measure(known Ahead) Ahead {
 	return known
 }
 
-// Show is what the store says about its clocks, given until when nothing is removed.
+// Show is what the clocks of a store show, given until when nothing is removed.
 func (c *Clock) Show(protected Millis) store.Clock {
 	now, ahead := c.Read()
 	return store.Clock{
