@@ -36,7 +36,9 @@ func TestTheFormsOfTheDocsWorkAsTheyStand(t *testing.T) {
 		t.Fatal(err)
 	}
 	srv := handlerstest.Start(t, func(c *handlers.Config) {
-		c.Advance = func(d time.Duration) time.Time { return time.Time{}.Add(d) }
+		at := time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC)
+		c.Advance = func(d time.Duration) time.Time { return at.Add(d) }
+		c.Step = func(d time.Duration) time.Time { return at.Add(d) }
 	})
 	srv.Put("/v1/queues/q", "").Want(http.StatusCreated)
 	// This one is not changed by any form.

@@ -86,6 +86,14 @@ func (o *receiveOptions) run(ctx context.Context, p program, c *client) error {
 	}
 }
 
+// emptiness is why a receive without a message came back with none.
+func (o *receiveOptions) emptiness() string {
+	if o.wait.text != "" && o.wait.text != "0s" {
+		return "came while it waited"
+	}
+	return "is ready, --wait 20s waits for one"
+}
+
 func (o *receiveOptions) once(ctx context.Context, p program, c *client) error {
 	var answer struct {
 		Messages []jsontext.Value `json:"messages"`
@@ -103,7 +111,7 @@ func (o *receiveOptions) once(ctx context.Context, p program, c *client) error {
 		return adviseOnQueue(o.queue, flagsOf{"wait": "wait", "visibility": "visibility"}.blame(err))
 	}
 	if len(answer.Messages) == 0 && !o.follow {
-		fmt.Fprintf(p.errOut, "dabba: note: no message of %s is ready: --wait 20s waits for one, dabba queues describe %s shows what there is\n", o.queue, o.queue)
+		fmt.Fprintf(p.errOut, "dabba: note: no message of %s %s; dabba queues describe %[1]s shows what there is\n", o.queue, o.emptiness())
 	}
 	receipts := make([]string, 0, len(answer.Messages))
 	for _, value := range answer.Messages {

@@ -41,9 +41,9 @@ func TestSignalAnswersWaitingReceives(t *testing.T) {
 	t.Parallel()
 	p := serveForTest(t, "--store", "memory", "--log-level", "debug")
 	createAt(t, p.base+"/v1/queues/q")
-	out := newBuffer()
+	out, said := newBuffer(), newBuffer()
 	cmd := exec.Command("dabba", "receive", "--url", p.base, "--queue", "q", "--wait", "10m")
-	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Stdout, cmd.Stderr = out, said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +54,9 @@ func TestSignalAnswersWaitingReceives(t *testing.T) {
 	if code := p.wait(); code != exitFine {
 		t.Errorf("the server ended with %d, want %d; it said:\n%s", code, exitFine, p.stderr)
 	}
-	if err := cmd.Wait(); err != nil || out.String() != "" {
-		t.Errorf("the waiting receive ended with %v and %q, want an orderly empty answer", err, out)
+	const note = "dabba: note: no message of q came while it waited; dabba queues describe q shows what there is\n"
+	if err := cmd.Wait(); err != nil || out.String() != "" || said.String() != note {
+		t.Errorf("the waiting receive ended with %v, printed %q and noted %q, want an orderly empty answer and the note %q", err, out, said, note)
 	}
 }
 
