@@ -40,6 +40,9 @@ func instantOf(now store.Clock, at store.Instant, wall time.Time) store.Instant 
 	return at
 }
 
+// stepPrecision is what a measured step is rounded to: queue time is read in whole milliseconds, a moment apart from the wall clock.
+const stepPrecision = 10 * time.Millisecond
+
 // watchWall begins to compare the clocks. It is called by the clock, once it has begun.
 func (e *Engine) watchWall() {
 	e.wallDue = newAlarm(func() {
@@ -64,7 +67,7 @@ func (e *Engine) compareClocks() {
 		e.doubtFireTimes(now)
 	}
 	if by.Abs() >= store.StepTolerance && e.events.ClockStepped != nil {
-		e.events.ClockStepped(ClockStep{At: now.Wall.UTC(), By: by.Round(time.Millisecond)})
+		e.events.ClockStepped(ClockStep{At: now.Wall.UTC(), By: by.Round(stepPrecision)})
 	}
 	e.followWall()
 }
