@@ -42,7 +42,10 @@ func (s *Store) Claim(ctx context.Context, p store.ClaimParams) (store.ClaimResu
 		err = errors.Join(err, s.setAside(ctx, q, p.Revision, d, c.Token))
 	}
 	if err != nil && !c.Repeated {
-		err = errors.Join(err, s.takeBack(ctx, q, p.Revision, c))
+		if kept := s.takeBack(ctx, q, p.Revision, c); kept != nil {
+			// The leases stand. That there is no room to end them must not pass for a claim that changed nothing.
+			err = fmt.Errorf("%w; its leases end by themselves: %v", err, kept) //nolint:errorlint // see above
+		}
 	}
 	if err != nil {
 		return store.ClaimResult{}, err

@@ -192,6 +192,56 @@ func TestClaimsAndCloseWithoutRoom(t *testing.T) {
 	}
 }
 
+// TestAFailedReadIsNoFullDisk lets a claim fail to read what it leased, and find no room to end the leases.
+func TestAFailedReadIsNoFullDisk(t *testing.T) {
+	sim := disk.NewSim()
+	s := onSim(t, sim, Options{})
+	defer s.Close() //nolint:errcheck // its disk is full
+	var broken atomic.Bool
+	sim.SetHook(func(op disk.Op) error {
+		switch {
+		case op.After:
+		case op.Kind == disk.OpCreate:
+			return syscall.ENOSPC
+		case op.Kind == disk.OpRead && broken.Load():
+			return syscall.EIO
+		}
+		return nil
+	})
+	for {
+		if err := sendOne(t, s, 1, 1000); errors.Is(err, store.ErrFull) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	broken.Store(true)
+	failed := 0
+	for range 1000 {
+		stats, err := s.Stats(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Claim(t.Context(), store.ClaimParams{Queue: 1, Revision: 1, Max: 1, MaxBytes: 1 << 20, Visibility: time.Hour})
+		after, e := s.Stats(t.Context(), 1)
+		if e != nil {
+			t.Fatal(e)
+		}
+		if after.Leased != stats.Leased {
+			failed++
+			if errors.Is(err, store.ErrFull) {
+				t.Fatalf("Claim that leased a message and could not read it = %v, want an error that is no %q", err, store.ErrFull)
+			}
+		}
+		if errors.Is(err, store.ErrFull) && after.Leased == stats.Leased {
+			break
+		}
+	}
+	if failed == 0 {
+		t.Error("every failed claim ended its lease: the room was never short in between")
+	}
+}
+
 // TestDamageStaysWithItsMessage damages a record of one queue that lies before an intact one of another.
 func TestDamageStaysWithItsMessage(t *testing.T) {
 	sim := disk.NewSim()
