@@ -148,9 +148,11 @@ func (r *taskRecord) finish(s TaskState, now store.Clock) {
 func (r *taskRecord) created(now store.Clock) store.Instant {
 	return instantOf(now, r.Created, r.CreatedAt)
 }
+
 func (r *taskRecord) finished(now store.Clock) store.Instant {
 	return instantOf(now, r.Finished, r.FinishedAt)
 }
+
 func (r *taskRecord) leasedUntil(now store.Clock) store.Instant {
 	return instantOf(now, r.LeasedUntil, r.Until)
 }

@@ -74,7 +74,7 @@ func Audit(log *slog.Logger, events engine.Events) engine.Events {
 	stepped := events.ClockStepped
 	events.ClockStepped = func(s engine.ClockStep) {
 		log.LogAttrs(ctx, slog.LevelWarn, "the wall clock was set: schedules, deliver_at, timed pauses and times shown follow it; "+
-			"delays, leases and retention do not notice", //nolint:sloglint // a sentence for people
+			"delays, leases and retention do not notice",
 			slog.Duration("by", s.By),
 			slog.Time("now", s.At))
 		if stepped != nil {

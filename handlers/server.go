@@ -35,7 +35,7 @@ func NewServer(h http.Handler, log *slog.Logger, memory *memlimit.Budget) *http.
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	if memory != nil {
-		(&connections{memory: memory, now: time.Now}).watch(server)
+		(&connections{memory: memory, now: time.Now}).watch(server) //nolint:forbidigo // as net/http does, whose timeouts these go with
 	}
 	return server
 }

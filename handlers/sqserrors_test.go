@@ -29,19 +29,23 @@ var sqsClients = []sqsClient{
 	{"a URL", false, nil, "?Action=ReceiveMessage&QueueUrl=none", ""},
 }
 
+// sqsAnswer is an answer that was read.
+type sqsAnswer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
 // wantSQSError checks that an answer is an error that the client can read.
-func wantSQSError(t *testing.T, c *sqsClient, call string, res *http.Response) {
+func wantSQSError(t *testing.T, c *sqsClient, call string, res sqsAnswer) {
 	t.Helper()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
+	body := res.body
+	if res.status < 400 {
+		t.Errorf("%s: %s answered %d %s, want an error", c.name, call, res.status, body)
 	}
-	if res.StatusCode < 400 {
-		t.Errorf("%s: %s answered %d %s, want an error", c.name, call, res.StatusCode, body)
-	}
-	id, code := res.Header.Get("X-Amzn-Requestid"), res.Header.Get("X-Amzn-Query-Error")
+	id, code := res.header.Get("X-Amzn-Requestid"), res.header.Get("X-Amzn-Query-Error")
 	if id == "" || !strings.HasSuffix(code, ";Sender") && !strings.HasSuffix(code, ";Receiver") {
-		t.Errorf("%s: %s answered %d with the request id %q and the code %q", c.name, call, res.StatusCode, id, code)
+		t.Errorf("%s: %s answered %d with the request id %q and the code %q", c.name, call, res.status, id, code)
 	}
 	if c.json {
 		var m struct {
@@ -49,8 +53,8 @@ func wantSQSError(t *testing.T, c *sqsClient, call string, res *http.Response) {
 			Message string `json:"message"`
 		}
 		if json.Unmarshal(body, &m) != nil || !strings.Contains(m.Type, "#") || m.Message == "" ||
-			res.Header.Get("Content-Type") != "application/x-amz-json-1.0" {
-			t.Errorf("%s: %s answered %d %s %s, want an error in JSON", c.name, call, res.StatusCode, res.Header.Get("Content-Type"), body)
+			res.header.Get("Content-Type") != "application/x-amz-json-1.0" {
+			t.Errorf("%s: %s answered %d %s %s, want an error in JSON", c.name, call, res.status, res.header.Get("Content-Type"), body)
 		}
 		return
 	}
@@ -61,11 +65,11 @@ func wantSQSError(t *testing.T, c *sqsClient, call string, res *http.Response) {
 		RequestID string   `xml:"RequestId"`
 	}
 	if err := xml.Unmarshal(body, &m); err != nil || m.Code == "" || m.Message == "" || m.RequestID != id {
-		t.Errorf("%s: %s answered %d %s, want an error in XML", c.name, call, res.StatusCode, body)
+		t.Errorf("%s: %s answered %d %s, want an error in XML", c.name, call, res.status, body)
 	}
 }
 
-func (c *sqsClient) do(t *testing.T, method, url, body string) *http.Response {
+func (c *sqsClient) do(t *testing.T, method, url, body string) sqsAnswer {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url+c.query, strings.NewReader(body))
 	if err != nil {
@@ -78,8 +82,12 @@ func (c *sqsClient) do(t *testing.T, method, url, body string) *http.Response {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = res.Body.Close() })
-	return res
+	defer res.Body.Close() //nolint:errcheck // it is read to its end
+	content, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sqsAnswer{res.StatusCode, res.Header, content}
 }
 
 func TestClientsOfSQSGetErrorsInTheirProtocol(t *testing.T) {
@@ -165,8 +173,8 @@ func TestTheAdminAddressHasNoSQS(t *testing.T) {
 	admin := handlerstest.Serve(t, handlers.NewAdmin(srv.Config))
 	for i := range sqsClients {
 		res := sqsClients[i].do(t, http.MethodPost, admin.URL+"/000000000000/q", sqsClients[i].body)
-		if res.StatusCode != http.StatusNotFound || res.Header.Get("Content-Type") != "application/problem+json" {
-			t.Errorf("%s: the admin address answered %d %s", sqsClients[i].name, res.StatusCode, res.Header.Get("Content-Type"))
+		if res.status != http.StatusNotFound || res.header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s: the admin address answered %d %s", sqsClients[i].name, res.status, res.header.Get("Content-Type"))
 		}
 	}
 }

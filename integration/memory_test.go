@@ -99,7 +99,7 @@ func (l *memoryLoad) sqs(operation string, body []byte) int {
 func (l *memoryLoad) queue(name, config string, n int, contentType string, body []byte) {
 	l.ask(http.MethodPut, "/v1/queues/"+name, "application/json", []byte(config))
 	for range n {
-		for tries := 0; tries < 20; tries++ {
+		for range 20 {
 			if l.ask(http.MethodPost, "/v1/queues/"+name+"/messages", contentType, body) != http.StatusServiceUnavailable {
 				break
 			}
@@ -179,14 +179,20 @@ func shapes() []shape {
 		{"forms of SQS", 24, rarely, plainQueue("sqs4", ""), post("/", "application/x-www-form-urlencoded", sqsEncoded)},
 		{"bodies that are too large for SQS", 24, rarely, plainQueue("sqs5", ""), func(l *memoryLoad, _ int) { l.sqs("SendMessage", sqsHuge) }},
 		{"slow bodies", 300, often, plainQueue("slow", `{"max_message_bytes":16777216}`), slowBody},
-		{"receives of 57 MiB", 8, often, func(l *memoryLoad) { l.queue("receives", largest, 2, "text/plain", raw) },
-			post("/v1/queues/receives/receive?visibility=0", "", nil)},
-		{"raw receives of 57 MiB", 8, rarely, func(l *memoryLoad) { l.queue("rawreceives", largest, 2, "text/plain", raw) },
+		{
+			"receives of 57 MiB", 8, often, func(l *memoryLoad) { l.queue("receives", largest, 2, "text/plain", raw) },
+			post("/v1/queues/receives/receive?visibility=0", "", nil),
+		},
+		{
+			"raw receives of 57 MiB", 8, rarely, func(l *memoryLoad) { l.queue("rawreceives", largest, 2, "text/plain", raw) },
 			func(l *memoryLoad, _ int) {
 				l.ask(http.MethodPost, "/v1/queues/rawreceives/receive?visibility=0", "", nil, "Accept", "application/octet-stream")
-			}},
-		{"receives of 16 MiB that are escaped", 16, often, func(l *memoryLoad) { l.queue("control", "", 1000, "text/plain", control) },
-			post("/v1/queues/control/receive?visibility=0&max=1000", "", nil)},
+			},
+		},
+		{
+			"receives of 16 MiB that are escaped", 16, often, func(l *memoryLoad) { l.queue("control", "", 1000, "text/plain", control) },
+			post("/v1/queues/control/receive?visibility=0&max=1000", "", nil),
+		},
 		{"receives of many attributes", 16, rarely, func(l *memoryLoad) {
 			for range 10 {
 				l.queue("received", "", 1, "application/json", attributes(500, 250))
@@ -198,16 +204,20 @@ func shapes() []shape {
 			l.sqs("ReceiveMessage", []byte(`{"QueueUrl":"http://x/000000000000/sqs6","MaxNumberOfMessages":10,"VisibilityTimeout":0}`))
 		}},
 		{"readers that do not read", 60, rarely, func(l *memoryLoad) { l.queue("stuck", largest, 1, "text/plain", raw[:15<<20]) }, stuckReader},
-		{"browsing", 16, often, func(l *memoryLoad) {
-			l.queue("browsed", "", 30, "application/json", batch(30, strings.Repeat("x", 100<<10)))
+		{
+			"browsing", 16, often, func(l *memoryLoad) {
+				l.queue("browsed", "", 30, "application/json", batch(30, strings.Repeat("x", 100<<10)))
+			},
+			func(l *memoryLoad, _ int) { l.ask(http.MethodGet, "/v1/queues/browsed/messages?limit=1000", "", nil) },
 		},
-			func(l *memoryLoad, _ int) { l.ask(http.MethodGet, "/v1/queues/browsed/messages?limit=1000", "", nil) }},
-		{"searches", 16, rarely, func(l *memoryLoad) {
-			l.queue("searched", "", 30, "application/json", batch(30, strings.Repeat("x", 100<<10)))
-		},
+		{
+			"searches", 16, rarely, func(l *memoryLoad) {
+				l.queue("searched", "", 30, "application/json", batch(30, strings.Repeat("x", 100<<10)))
+			},
 			func(l *memoryLoad, _ int) {
 				l.ask(http.MethodGet, "/v1/queues/searched/messages?limit=1000&contains=y", "", nil)
-			}},
+			},
+		},
 		{"topic reads", 16, rarely, func(l *memoryLoad) {
 			l.ask(http.MethodPut, "/v1/topics/read", "application/json", []byte(`{"partitions":1}`))
 			for range 40 {

@@ -121,7 +121,7 @@ func readLines(file string) []string {
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // only read
 	var lines []string
 	for s := bufio.NewScanner(f); s.Scan(); {
 		lines = append(lines, s.Text())

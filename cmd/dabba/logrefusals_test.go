@@ -17,12 +17,12 @@ func TestRefusalsAreLoggedOnceASecond(t *testing.T) {
 		log := slog.New(newRefusals(slog.NewTextHandler(&out, nil)))
 		full := errors.New("storage_full: There is no room for more")
 		for range 1000 {
-			log.Warn("request failed", "error", full)
-			log.Warn("request", "status", 507)
-			log.Warn("request", "status", 500)
+			log.Warn("request failed", slog.Any("error", full))
+			log.Warn("request", slog.Int("status", 507))
+			log.Warn("request", slog.Int("status", 500))
 		}
-		log.Warn("request failed", "error", errors.New("unavailable: out of memory"))
-		time.Sleep(3 * refusalEvery) // the clock of the bubble
+		log.Warn("request failed", slog.Any("error", errors.New("unavailable: out of memory")))
+		<-time.After(3 * refusalEvery)
 		synctest.Wait()
 		text := out.String()
 		for line, want := range map[string]int{
@@ -32,10 +32,10 @@ func TestRefusalsAreLoggedOnceASecond(t *testing.T) {
 				t.Errorf("%q is in %d lines of the log, want %d", line, got, want)
 			}
 		}
-		log.Warn("request", "status", 507)
+		log.Warn("request", slog.Int("status", 507))
 		if got := strings.Count(out.String(), "status=507"); got != 3 {
 			t.Errorf("a refusal after a quiet while: %d lines, want 3", got)
 		}
-		time.Sleep(2 * refusalEvery)
+		<-time.After(2 * refusalEvery)
 	})
 }

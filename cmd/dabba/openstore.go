@@ -62,7 +62,7 @@ func noteGap(log *slog.Logger, m *metrics.Metrics, now time.Time, g store.Gap) {
 		m.ClockStepped(now.UTC(), g.Step())
 	}
 	figures := []any{
-		slog.Duration("counted", g.Counted), slog.Duration("by the wall clock", g.Wall), slog.Duration("protected for", g.Protected),
+		slog.Duration("counted", g.Counted), slog.Duration("by_wall_clock", g.Wall), slog.Duration("protected_for", g.Protected),
 	}
 	switch {
 	case g.Measured:

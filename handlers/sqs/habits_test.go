@@ -169,9 +169,9 @@ func TestProtocolOfARequest(t *testing.T) {
 		{"Query without a label, with a target", "/", "", "AmazonSQS.ListQueues", "Action=ListQueues", 200, inXML},
 		{"Query without a label", "/", "", "", "Action=ListQueues", 200, inXML},
 		{"Query with a label of text", "/", "text/plain", "", "Action=ListQueues", 200, inXML},
-		{"JSON labelled as a form", "/", form, "AmazonSQS.ListQueues", `{"QueueNamePrefix":"&Action=DeleteQueue"}`, 200, inJSON},
-		{"JSON labelled as a form, after spaces", "/", form, "AmazonSQS.ListQueues", " \r\n{}", 200, inJSON},
-		{"an empty body labelled as a form", "/", form, "AmazonSQS.ListQueues", "", 200, inJSON},
+		{"JSON labeled as a form", "/", form, "AmazonSQS.ListQueues", `{"QueueNamePrefix":"&Action=DeleteQueue"}`, 200, inJSON},
+		{"JSON labeled as a form, after spaces", "/", form, "AmazonSQS.ListQueues", " \r\n{}", 200, inJSON},
+		{"an empty body labeled as a form", "/", form, "AmazonSQS.ListQueues", "", 200, inJSON},
 		{"JSON without a label", "/", "", "AmazonSQS.ListQueues", `{}`, 200, inJSON},
 		{"an empty body without a label", "/", "", "AmazonSQS.ListQueues", "", 200, inJSON},
 		{"plain JSON with a target", "/", "application/json", "AmazonSQS.ListQueues", `{}`, 200, inJSON},
@@ -281,13 +281,17 @@ func TestListValuesFailTheWholeCall(t *testing.T) {
 				}
 			}
 			for _, list := range []string{"StringListValue", "BinaryListValue"} {
-				s.form("/", map[string][]string{"Action": {"SendMessage"}, "QueueUrl": {url}, "MessageBody": {"m"}, "MessageGroupId": {"g"},
-					"MessageAttribute.1.Name": {"a"}, "MessageAttribute.1.Value.DataType": {"String"}, "MessageAttribute.1.Value." + list: {""}}).
+				s.form("/", map[string][]string{
+					"Action": {"SendMessage"}, "QueueUrl": {url}, "MessageBody": {"m"}, "MessageGroupId": {"g"},
+					"MessageAttribute.1.Name": {"a"}, "MessageAttribute.1.Value.DataType": {"String"}, "MessageAttribute.1.Value." + list: {""},
+				}).
 					refused(400, "AWS.SimpleQueueService.UnsupportedOperation", "")
 				entry := "SendMessageBatchRequestEntry.2."
-				s.form("/", map[string][]string{"Action": {"SendMessageBatch"}, "QueueUrl": {url},
+				s.form("/", map[string][]string{
+					"Action": {"SendMessageBatch"}, "QueueUrl": {url},
 					"SendMessageBatchRequestEntry.1.Id": {"a"}, "SendMessageBatchRequestEntry.1.MessageBody": {"m"},
-					entry + "Id": {"b"}, entry + "MessageBody": {"m"}, entry + "MessageAttribute.1.Name": {"a"}, entry + "MessageAttribute.1.Value." + list: {""}}).
+					entry + "Id": {"b"}, entry + "MessageBody": {"m"}, entry + "MessageAttribute.1.Name": {"a"}, entry + "MessageAttribute.1.Value." + list: {""},
+				}).
 					refused(400, "AWS.SimpleQueueService.UnsupportedOperation", "")
 			}
 			s.counts(url, 0, 0, 0)

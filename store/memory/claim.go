@@ -38,7 +38,7 @@ func (s *Store) claim(ctx context.Context, p store.ClaimParams) (store.ClaimResu
 	now, ahead := s.read(q)
 	ev, leases, _ := q.Claim(now, p)
 	res := store.ClaimResult{
-		Token: ev.Token, Deadline: ahead.Time(ev.Deadline), Died: len(ev.Died) + len(ev.Lapsed), Expired: len(ev.Expired),
+		Token: ev.Token, Deadline: ahead.Time(int64(ev.Deadline)), Died: len(ev.Died) + len(ev.Lapsed), Expired: len(ev.Expired),
 		Ready: q.Claimable(), Repeated: ev.Repeated, Spent: ev.Spent,
 	}
 	var bytes int64

@@ -27,7 +27,7 @@ type logRecord struct {
 func (r *logRecord) shown(ahead model.Ahead) store.Fetched {
 	f := r.Fetched
 	if !r.own {
-		f.Time = ahead.Time(model.MillisOf(f.Time))
+		f.Time = ahead.Show(f.Time)
 	}
 	return f
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/dabba-mq/dabba/store"
-	"github.com/dabba-mq/dabba/store/internal/model"
 )
 
 // Elapsed time is what leases, delays, windows and retention go by. It is the clock of a server, corrected so that nobody
@@ -98,7 +97,7 @@ func (s *Store) shownTime(at int64) time.Time {
 	if s.knownTime() == 0 {
 		return time.UnixMilli(at).UTC()
 	}
-	return s.ahead().Time(model.Millis(at))
+	return s.ahead().Time(at)
 }
 
 // set has elapsed time be what a server's clock showed, corrected.

@@ -286,6 +286,7 @@ func (h *halves) sound(what string, ids ...store.QueueID) map[string]int {
 				counted.Delayed++
 			case store.StateDead:
 				counted.Dead++
+			case store.AnyState: // no message is in it
 			}
 		}
 		if stats.Ready != counted.Ready || stats.Leased != counted.Leased || stats.Delayed != counted.Delayed ||
@@ -435,9 +436,7 @@ func (h *halves) halfWay(what string, set store.Settings, call halfCall, in trou
 			want[body] = 1
 		}
 	}
-	for body, n := range call.leaves {
-		want[body] = n
-	}
+	maps.Copy(want, call.leaves)
 	for body, n := range want {
 		if again[body] != n {
 			h.Errorf("%s and again: message %s is there %d times, want %d (the first call gave %v)", what, body, again[body], n, err)

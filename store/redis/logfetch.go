@@ -10,7 +10,7 @@ import (
 
 	"github.com/dabba-mq/dabba/memlimit"
 	"github.com/dabba-mq/dabba/store"
-	"github.com/dabba-mq/dabba/store/internal/model"
+	"github.com/dabba-mq/dabba/store/internal/wall"
 )
 
 var logFetch = newScript("log_fetch")
@@ -73,7 +73,7 @@ func (s *Store) fetch(ctx context.Context, p store.FetchParams) (store.FetchResu
 }
 
 // recordTime reads the time of a record: its own, or when it was appended by the wall clock, which is ahead.
-func (r *reply) recordTime(ahead model.Ahead) time.Time {
+func (r *reply) recordTime(ahead wall.Ahead) time.Time {
 	text := r.text()
 	at, stamped := strings.CutPrefix(text, "@")
 	ms, err := strconv.ParseInt(at, 10, 64)
@@ -81,7 +81,7 @@ func (r *reply) recordTime(ahead model.Ahead) time.Time {
 		r.fail("the time of a record", text)
 	}
 	if stamped {
-		return ahead.Time(model.Millis(ms))
+		return ahead.Time(ms)
 	}
 	return time.UnixMilli(ms).UTC()
 }

@@ -122,7 +122,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, fmt.Errorf("address of Redis: %w", err)
 	}
 	if o.Wall == nil && o.Now == nil {
-		o.Wall = time.Now
+		o.Wall = time.Now //nolint:forbidigo // the clock of the machine, unless another one is given
 	}
 	s := &Store{o: o, endpoint: at, mergers: newMergers(), id: rand.Text()}
 	if s.elapsed.monotonic = o.Monotonic; o.Monotonic == nil {

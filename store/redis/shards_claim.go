@@ -5,14 +5,13 @@ import (
 	"errors"
 
 	"github.com/dabba-mq/dabba/store"
-	"github.com/dabba-mq/dabba/store/internal/model"
 )
 
 // Claim implements [store.Queues].
 func (s *Store) Claim(ctx context.Context, p store.ClaimParams) (store.ClaimResult, error) {
 	res, err := spread(ctx, s, p.Queue, p, part.claim, (*shardedQueue).claim)
 	if ahead := s.ahead(); ahead != 0 && err == nil {
-		res.Deadline = ahead.Time(model.MillisOf(res.Deadline))
+		res.Deadline = ahead.Show(res.Deadline)
 		for i := range res.Messages {
 			res.Messages[i] = ahead.Delivery(res.Messages[i])
 		}

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/dabba-mq/dabba/store"
-	"github.com/dabba-mq/dabba/store/internal/model"
+	"github.com/dabba-mq/dabba/store/internal/wall"
 )
 
 // jitter is by how much the wall clock may differ from what is known of it, in milliseconds, before that is replaced by what
@@ -32,27 +32,27 @@ func (s *Store) now() int64 {
 
 // ahead is by how much the wall clock is ahead of elapsed time. What leaves this package shows elapsed time by the wall clock as
 // it is set now.
-func (s *Store) ahead() model.Ahead {
+func (s *Store) ahead() wall.Ahead {
 	known := s.wallAhead.Load()
 	if a := s.wall().UnixMilli() - s.now(); a-known < jitter && known-a < jitter {
-		return model.Ahead(known)
+		return wall.Ahead(known)
 	}
 	for range 10 { // it does not count when the process was stopped between two readings
 		before := s.now()
 		a := s.wall().UnixMilli() - before
 		if s.now()-before <= jitter/10 {
 			s.wallAhead.Store(a)
-			return model.Ahead(a)
+			return wall.Ahead(a)
 		}
 	}
-	return model.Ahead(known)
+	return wall.Ahead(known)
 }
 
 // Clock implements [store.Store]. The wall clock is that of this process.
 func (s *Store) Clock() store.Clock {
 	now, ahead := s.now(), s.ahead()
 	return store.Clock{
-		Now: store.Instant(now), Wall: ahead.Time(model.Millis(now)),
+		Now: store.Instant(now), Wall: ahead.Time(now),
 		Protected: time.Duration(max(s.elapsed.protected.Load()-now, 0)) * time.Millisecond,
 	}
 }

@@ -27,7 +27,7 @@ func (s *Store) Claim(ctx context.Context, p store.ClaimParams) (store.ClaimResu
 	}
 	ahead := s.clock.Ahead()
 	res := store.ClaimResult{
-		Token: c.Token, Deadline: ahead.Time(c.Deadline), Died: len(c.Died) + len(c.Lapsed), Expired: len(c.Expired),
+		Token: c.Token, Deadline: ahead.Time(int64(c.Deadline)), Died: len(c.Died) + len(c.Lapsed), Expired: len(c.Expired),
 		Ready: c.ready, Repeated: c.Repeated, Spent: c.Spent, NextDue: c.due,
 	}
 	if len(c.Seqs) == 0 {

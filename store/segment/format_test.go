@@ -61,7 +61,7 @@ func unpack(t *testing.T, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // only read
 	z, err := gzip.NewReader(f)
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func unpack(t *testing.T, name string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		to := filepath.Join(dir, h.Name) //nolint:gosec // it is our archive
+		to := filepath.Join(dir, h.Name)
 		if h.FileInfo().IsDir() {
 			if err := os.MkdirAll(to, 0o700); err != nil {
 				t.Fatal(err)

@@ -148,7 +148,7 @@ func (l *loader) wall() time.Time {
 	if l.clock == nil {
 		return model.Time(l.latest)
 	}
-	return l.clock.Ahead.Time(l.latest)
+	return l.clock.Ahead.Time(int64(l.latest))
 }
 
 func (l *loader) changed(lsn journal.LSN, r record.Record) error {

@@ -110,7 +110,10 @@ func selectReleaseUsedUp(f *fixture) {
 // A release may say that the deliveries do not count: then they use up nothing, also where others come after them.
 func selectReleaseUncounted(f *fixture) {
 	for _, s := range []store.Settings{
-		{MaxReceives: 2}, {MaxReceives: 2, Lazy: true}, {MaxReceives: 2, Mode: store.Fair}, {MaxReceives: 2, Mode: store.FIFO},
+		{MaxReceives: 2},
+		{MaxReceives: 2, Lazy: true},
+		{MaxReceives: 2, Mode: store.Fair},
+		{MaxReceives: 2, Mode: store.FIFO},
 		{MaxReceives: 2, Levels: 10},
 	} {
 		q := f.queue(s)

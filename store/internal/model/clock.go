@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dabba-mq/dabba/store"
+	"github.com/dabba-mq/dabba/store/internal/wall"
 )
 
 // settles is by how much the wall clock may differ from what is known of it before that is given up for what it shows. Below
@@ -23,7 +24,7 @@ type Clock struct {
 }
 
 // Ahead is by how much the wall clock is ahead of queue time. It turns queue time into what people are shown.
-type Ahead Millis
+type Ahead = wall.Ahead
 
 // NewClock continues queue time from base. Only differences of what now shows count; wall shows the wall clock, nil means
 // that now does.
@@ -32,7 +33,7 @@ func NewClock(now, wall func() time.Time, base Millis) *Clock {
 		wall = now
 	}
 	c := &Clock{now: now, wall: wall, start: now(), base: base, last: base}
-	if ahead := Ahead(MillisOf(wall()) - base); ahead.far() {
+	if ahead := Ahead(MillisOf(wall()) - base); far(ahead) {
 		c.ahead = ahead
 	}
 	return c
@@ -57,7 +58,7 @@ func (c *Clock) Read() (Millis, Ahead) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last = max(c.last, at)
-	if (measured - c.ahead).far() {
+	if far(measured - c.ahead) {
 		c.ahead = c.measure(c.ahead)
 	}
 	return c.last, c.ahead
@@ -65,7 +66,7 @@ func (c *Clock) Read() (Millis, Ahead) {
 
 func (c *Clock) elapsed() Millis { return c.base + Millis(c.now().Sub(c.start)/time.Millisecond) }
 
-func (a Ahead) far() bool { return a >= settles || a <= -settles }
+func far(a Ahead) bool { return a >= settles || a <= -settles }
 
 // measure is by how much the wall clock is ahead. It does not count when the process was stopped between two readings.
 func (c *Clock) measure(known Ahead) Ahead {
@@ -83,7 +84,7 @@ func (c *Clock) measure(known Ahead) Ahead {
 func (c *Clock) Show(protected Millis) store.Clock {
 	now, ahead := c.Read()
 	return store.Clock{
-		Now: store.Instant(now), Wall: ahead.show(Time(now)), Protected: time.Duration(max(protected-now, 0)) * time.Millisecond,
+		Now: store.Instant(now), Wall: ahead.Show(Time(now)), Protected: time.Duration(max(protected-now, 0)) * time.Millisecond,
 	}
 }
 

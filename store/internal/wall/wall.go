@@ -1,4 +1,6 @@
-package model
+// Package wall turns what a backend knows in queue time into what the wall clock shows. It decides nothing: which of the two clocks
+// ends a delay is for package model, and for the scripts of package redis.
+package wall
 
 import (
 	"slices"
@@ -7,31 +9,32 @@ import (
 	"github.com/dabba-mq/dabba/store"
 )
 
-// The machine says all instants in queue time. What leaves a store is turned here into what the wall clock shows, as it is set
-// now, so that what was stamped while it was wrong follows a correction.
+// Ahead is by how many milliseconds the wall clock is ahead of queue time. All instants in a backend are in queue time; what leaves it
+// is turned into what the wall clock shows as it is set now, so that what was stamped while it was wrong follows a correction.
+type Ahead int64
 
 func (a Ahead) span() time.Duration { return time.Duration(a) * time.Millisecond }
 
-// show turns an instant; zero stays zero.
-func (a Ahead) show(at time.Time) time.Time {
+// Show turns an instant; zero stays zero.
+func (a Ahead) Show(at time.Time) time.Time {
 	if at.IsZero() {
 		return at
 	}
 	return at.Add(a.span())
 }
 
-// Time is what the wall clock shows at an instant of queue time.
-func (a Ahead) Time(at Millis) time.Time { return a.show(Time(at)) }
+// Time is what the wall clock shows at an instant of queue time in milliseconds.
+func (a Ahead) Time(at int64) time.Time { return a.Show(time.UnixMilli(at).UTC()) }
 
 // Sent turns the result of a send.
 func (a Ahead) Sent(r store.SendResult) store.SendResult {
-	r.SentAt = a.show(r.SentAt)
+	r.SentAt = a.Show(r.SentAt)
 	return r
 }
 
 // Appended turns the result of an append.
 func (a Ahead) Appended(r store.AppendResult) store.AppendResult {
-	r.At = a.show(r.At)
+	r.At = a.Show(r.At)
 	return r
 }
 
@@ -40,10 +43,10 @@ func (a Ahead) Delivery(d store.Delivery) store.Delivery {
 	if a == 0 {
 		return d
 	}
-	d.SentAt, d.AvailableAt, d.ExpiresAt = a.show(d.SentAt), a.show(d.AvailableAt), a.show(d.ExpiresAt)
+	d.SentAt, d.AvailableAt, d.ExpiresAt = a.Show(d.SentAt), a.Show(d.AvailableAt), a.Show(d.ExpiresAt)
 	if d.Origin != nil {
 		o := *d.Origin // which may be the store's own
-		o.SentAt, o.MovedAt = a.show(o.SentAt), a.show(o.MovedAt)
+		o.SentAt, o.MovedAt = a.Show(o.SentAt), a.Show(o.MovedAt)
 		d.Origin = &o
 	}
 	return d
@@ -55,10 +58,10 @@ func (a Ahead) View(v store.View) store.View {
 		return v
 	}
 	v.Delivery = a.Delivery(v.Delivery)
-	v.Due, v.LeasedAt, v.RemovedAt = a.show(v.Due), a.show(v.LeasedAt), a.show(v.RemovedAt)
+	v.Due, v.LeasedAt, v.RemovedAt = a.Show(v.Due), a.Show(v.LeasedAt), a.Show(v.RemovedAt)
 	v.Visits = slices.Clone(v.Visits)
 	for i := range v.Visits {
-		v.Visits[i].LeasedAt, v.Visits[i].EndedAt = a.show(v.Visits[i].LeasedAt), a.show(v.Visits[i].EndedAt)
+		v.Visits[i].LeasedAt, v.Visits[i].EndedAt = a.Show(v.Visits[i].LeasedAt), a.Show(v.Visits[i].EndedAt)
 	}
 	return v
 }
@@ -76,13 +79,13 @@ func (a Ahead) Views(list []store.View) []store.View {
 // Groups turns groups, in place.
 func (a Ahead) Groups(list []store.Group) []store.Group {
 	for i := range list {
-		list[i].LockedUntil = a.show(list[i].LockedUntil)
+		list[i].LockedUntil = a.Show(list[i].LockedUntil)
 	}
 	return list
 }
 
 // Selection turns what a caller chooses by into queue time.
 func (a Ahead) Selection(sel store.Selection) store.Selection {
-	sel.AvailableBefore = (-a).show(sel.AvailableBefore)
+	sel.AvailableBefore = (-a).Show(sel.AvailableBefore)
 	return sel
 }
