@@ -99,7 +99,11 @@ func answered(text string, changing bool) error {
 		return fmt.Errorf("%w: the server has reached its maxmemory; raise it, or let messages be consumed", store.ErrFull)
 	}
 	if hint := hintOn(text); hint != "" {
-		return fmt.Errorf("%w: %s: %s", store.ErrUnavailable, hint, text)
+		kind := store.ErrUnavailable
+		if changing && word == "WRONGTYPE" { // what the script wrote before stays
+			kind = store.ErrUnknown
+		}
+		return fmt.Errorf("%w: %s: %s", kind, hint, text)
 	}
 	if changing { // a script that failed half-way
 		return fmt.Errorf("%w: %s", store.ErrUnknown, text)

@@ -11,8 +11,9 @@ import (
 // plainAttempt is what the first claim under an attempt took.
 type plainAttempt struct {
 	token store.Token
-	seqs  []store.Seq
-	ends  time.Time
+	// seqs is empty once one of the leases was changed.
+	seqs []store.Seq
+	ends time.Time
 }
 
 func (s *plain) Claim(_ context.Context, p store.ClaimParams) (store.ClaimResult, error) {
@@ -22,7 +23,11 @@ func (s *plain) Claim(_ context.Context, p store.ClaimParams) (store.ClaimResult
 	}
 	deadline := later(now, p.Visibility)
 	r, again := q.repeat(p.Attempt, deadline, now)
-	if !again {
+	switch {
+	case again:
+	case p.FirstOnly && q.attemptSpent(p.Attempt, now):
+		r = store.ClaimResult{Deadline: deadline, Spent: true}
+	default:
 		r = q.claim(p, deadline, now)
 	}
 	r.Ready = q.choose(now, nil) != nil // more than these, though a lease of zero has ended
@@ -110,10 +115,17 @@ func (m *plainMessage) deliver() store.Delivery {
 	return d
 }
 
+// attemptSpent says whether a message of the first claim has left, or had its lease changed.
+func (q *plainQueue) attemptSpent(attempt [16]byte, now time.Time) bool {
+	first, seen := q.attempts[attempt]
+	return seen && first.ends.After(now) &&
+		(len(first.seqs) == 0 || slices.ContainsFunc(first.seqs, func(seq store.Seq) bool { return q.find(seq) == nil }))
+}
+
 // repeat answers a claim under an attempt whose messages are all still leased.
 func (q *plainQueue) repeat(attempt [16]byte, deadline, now time.Time) (store.ClaimResult, bool) {
 	first, seen := q.attempts[attempt]
-	if !seen || !first.ends.After(now) {
+	if !seen || !first.ends.After(now) || len(first.seqs) == 0 {
 		return store.ClaimResult{}, false
 	}
 	r := store.ClaimResult{Token: first.token, Deadline: deadline, Repeated: true}

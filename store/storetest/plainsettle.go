@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -88,7 +87,12 @@ func (q *plainQueue) change(m *plainMessage, i store.SettleItem, now time.Time) 
 		m.end(store.Rejected, now, i.Reason)
 		m.bury(now)
 	case store.Leased:
-		maps.DeleteFunc(q.attempts, func(_ [16]byte, a plainAttempt) bool { return a.token == m.token })
+		for key, a := range q.attempts {
+			if a.token == m.token {
+				a.seqs = nil
+				q.attempts[key] = a
+			}
+		}
 		m.state, m.due = store.StateLeased, q.until(m, later(now, i.After))
 	case store.Ready:
 		if !i.Uncount && q.spent(m) && !q.settings.Lazy {

@@ -50,9 +50,9 @@ func TestPlanted(t *testing.T) {
 			Package: "./store/memory", Run: "TestContract/move_renew",
 		},
 		{
-			Name: "queue time follows the wall clock back", File: "store/internal/model/clock.go",
-			Old: "c.last = max(c.last, at)", New: "c.last = at",
-			Package: "./store/memory", Run: "TestContract/time",
+			Name: "queue time follows the wall clock", File: "store/internal/model/clock.go",
+			Old: "Millis(c.now().Sub(c.start)/time.Millisecond)", New: "Millis(c.wall().Sub(c.start)/time.Millisecond)",
+			Package: "./store/memory", Run: "TestContract/(time|wall)",
 		},
 		{
 			Name: "a token of nobody settles a delayed message", File: "store/internal/model/settle.go",
@@ -197,7 +197,7 @@ func TestPlanted(t *testing.T) {
 		},
 		{
 			Name: "an attempt outlives an extension", File: "store/internal/model/settle.go",
-			Old: "q.attempts.forget(s.token)", New: "q.attempts.forget(0)",
+			Old: "q.attempts.spend(s.token)", New: "q.attempts.spend(0)",
 			Package: "./store/memory", Run: "TestContract/attempt",
 		},
 		{
