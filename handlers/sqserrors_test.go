@@ -82,7 +82,7 @@ func (c *sqsClient) do(t *testing.T, method, url, body string) sqsAnswer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close() //nolint:errcheck // it is read to its end
+	defer res.Body.Close()
 	content, err := io.ReadAll(res.Body)
 	if err != nil {
 		t.Fatal(err)
