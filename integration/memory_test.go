@@ -448,18 +448,19 @@ func TestMemory(t *testing.T) {
 	for _, limit := range limits {
 		t.Run(fmt.Sprintf("%d MiB", limit>>20), func(t *testing.T) { runShapes(t, limit, during) })
 	}
+	if torture() {
+		memoryOfOtherStores(t, during)
+	}
 }
 
-// TestMemoryOnOtherStores is the same with servers that keep messages elsewhere.
-func TestMemoryOnOtherStores(t *testing.T) {
-	if !torture() {
-		t.Skip("a long test: set DABBA_TORTURE=1")
-	}
+// memoryOfOtherStores is the same with servers that keep messages elsewhere.
+func memoryOfOtherStores(t *testing.T, during time.Duration) {
+	t.Helper()
 	t.Run("redis", func(t *testing.T) {
 		r := redistest.Start(t, "--maxmemory", "1gb", "--maxmemory-policy", "noeviction")
-		runShapes(t, 512<<20, 5*time.Second, "--store", r.URL+"/0")
+		runShapes(t, 512<<20, during, "--store", r.URL+"/0")
 	})
-	t.Run("memory", func(t *testing.T) { runShapes(t, 512<<20, 5*time.Second, "--store", "memory") })
+	t.Run("memory", func(t *testing.T) { runShapes(t, 512<<20, during, "--store", "memory") })
 }
 
 func runShapes(t *testing.T, limit int64, during time.Duration, args ...string) {
