@@ -3,6 +3,7 @@ package rest
 import (
 	"encoding/base64"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -43,31 +44,39 @@ func TestWhatIsDecodedIsCharged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := []byte(tt.text)
-			var before, after runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&before)
-			into := tt.into()
-			if err := decode(text, into); err != nil {
-				t.Fatal(err)
+			took := int64(math.MaxInt64)
+			for range 3 { // the least counts: the process does other things meanwhile
+				took = min(took, decodedSize(t, text, tt.into()))
 			}
-			var messages []engine.Message
-			if send, ok := into.(*SendRequest); ok {
-				for i := range send.Messages {
-					messages = append(messages, send.Messages[i].engine(""))
-				}
-			}
-			runtime.GC()
-			runtime.ReadMemStats(&after)
-			took := int64(after.HeapAlloc) - int64(before.HeapAlloc)
 			charged := jsonwire.Decoded(text)
 			t.Logf("%d bytes take %d once decoded (%.1f times), charged are %d", len(text), took, float64(took)/float64(len(text)), charged)
 			const around = 128 << 10 // what else the process does meanwhile
 			if took > charged+around {
 				t.Errorf("%d bytes take %d once decoded, charged are only %d", len(text), took, charged)
 			}
-			runtime.KeepAlive(into)
-			runtime.KeepAlive(messages)
-			runtime.KeepAlive(text)
 		})
 	}
+}
+
+// decodedSize is by how many bytes the heap grows with what a text is decoded into.
+func decodedSize(t *testing.T, text []byte, into any) int64 {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	if err := decode(text, into); err != nil {
+		t.Fatal(err)
+	}
+	var messages []engine.Message
+	if send, ok := into.(*SendRequest); ok {
+		for i := range send.Messages {
+			messages = append(messages, send.Messages[i].engine(""))
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	runtime.KeepAlive(into)
+	runtime.KeepAlive(messages)
+	runtime.KeepAlive(text)
+	return int64(after.HeapAlloc) - int64(before.HeapAlloc)
 }
