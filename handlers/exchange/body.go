@@ -155,7 +155,7 @@ func (b *Body) grow(size int64) error {
 	return nil
 }
 
-// patience gives a large body more time than the server's read timeout for as long as it goes on arriving.
+// patience gives a large body more time than the server's read timeout for as long as it keeps arriving.
 func (b *Body) patience(w http.ResponseWriter) {
 	if n := int64(len(b.Bytes)); n >= unhurried && n-b.read >= step {
 		b.read = n

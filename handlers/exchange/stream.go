@@ -17,7 +17,7 @@ const (
 )
 
 // Stream is a large answer on its way to a client, of which only a piece is in memory at a time. It is written twice: the
-// first time only its length is found out, since a client must be able to tell whether it got all of the answer.
+// first time only its length is found out, since a client must know whether it got all of the answer.
 type Stream struct {
 	// B is the piece. Whoever appends to it calls Next now and then.
 	B []byte

@@ -45,7 +45,7 @@ func (p parameters) decodeCursor(r *http.Request) (string, error) {
 	return string(b[1+cursorSum:]), nil
 }
 
-// sum tells lists apart: by their path, and by all parameters but those that say which page.
+// sum distinguishes lists: by their path, and by all parameters but those that say which page.
 func (p parameters) sum(r *http.Request) []byte {
 	h := sha256.New()
 	_, _ = io.WriteString(h, r.URL.Path) // a hash takes everything

@@ -45,7 +45,7 @@ func TestListPagesThroughAllQueues(t *testing.T) {
 	}
 }
 
-// TestAFullPageMayBeTheLast asks each list for exactly as many as there are, and for one less: only the latter goes on. The
+// TestAFullPageMayBeTheLast asks each list for exactly as many as there are, and for one less: only the latter has another page. The
 // cursor is good for the list it came from, with the same parameters.
 func TestAFullPageMayBeTheLast(t *testing.T) {
 	t.Parallel()

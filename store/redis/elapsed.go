@@ -120,7 +120,7 @@ func (r reading) correction() int64 { return (r.before+r.after)/2 - r.clock }
 
 func far(ms int64) bool { return ms > stepLimit || ms < -stepLimit }
 
-// timeOf is an argument: what a script is told of elapsed time, see lua/clock.lua. It is written on the connection.
+// timeOf is the argument with which a script gets elapsed time, see lua/clock.lua. It is written on the connection.
 type timeOf struct {
 	store  *Store
 	server *server

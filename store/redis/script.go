@@ -292,7 +292,7 @@ func (s *Store) timedAcked(ctx context.Context, sc *script, keys []string, acks 
 	return r, now, nil
 }
 
-// timeArgument is what a script is told of the time.
+// timeArgument is what a script gets of the time.
 func (s *Store) timeArgument() any {
 	if s.o.Now == nil {
 		return &timeOf{store: s}

@@ -69,7 +69,7 @@ type Options struct {
 	Interval time.Duration
 	// Quarantine lets Open cut off damaged data in the chain of files although it had been acknowledged, and all that
 	// follows it, keeping copies, instead of refusing. When the file that Start names was itself set aside, the journal
-	// goes on in a new one: the manifest must be written anew from [Journal.Mark] before anything is acknowledged.
+	// continues in a new one: the manifest must be written anew from [Journal.Mark] before anything is acknowledged.
 	Quarantine bool
 
 	// Placed is called in LSN order for each record once it was written to its place and before it is published as
